@@ -25,15 +25,7 @@ pub fn words(tokens: usize) -> String {
 }
 
 pub fn message(id: usize, role: Role, blocks: Vec<Block>) -> Message {
-    Message {
-        id: format!("m{id}"),
-        role,
-        at: None,
-        blocks,
-        usage: None,
-        synthetic: false,
-        broadcast: false,
-    }
+    Message::new(format!("m{id}"), role, None, blocks)
 }
 
 pub fn text(tokens: usize) -> Block {

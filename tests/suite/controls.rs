@@ -112,17 +112,3 @@ fn recorded_clears_and_keeps_as_the_vendor_did() {
         assert_eq!(context.entry(first).unwrap().text, "They read.");
     });
 }
-
-#[test]
-fn recorded_drops_messages_behind_boundary_without_summary() {
-    let mut talk = Talk::new("").user(1).says(1).user(1).says(1).end();
-    talk.compactions = vec![RecordedCompaction {
-        after: 2,
-        kept_from: 1,
-        summary: None,
-        cleared: Vec::new(),
-        trigger: RecordedTrigger::Unknown,
-        ..RecordedCompaction::default()
-    }];
-    assert_eq!(at_last(&talk, &real("recorded", 200_000, &[]), common::ledger), ".VV");
-}

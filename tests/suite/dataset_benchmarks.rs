@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::shared;
 use flate2::{Compression, write::GzEncoder};
-use recap_formats::{Dataset, LoadOptions, Problem, load, load_reader, write_native};
+use recap_formats::{Dataset, LoadOptions, Problem, load, load_reader};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset").join(name)
@@ -15,10 +15,6 @@ fn fixture(name: &str) -> PathBuf {
 
 fn read(path: &Path) -> Dataset {
     load(path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
-}
-
-fn locomo() -> Dataset {
-    read(&fixture("locomo.json"))
 }
 
 fn beam() -> Dataset {
@@ -129,35 +125,6 @@ fn same_named_chats_keep_their_own_questions() {
     let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
     assert_eq!(ids, ["100K/7/chat/7", "500K/7/chat/7"]);
     assert_eq!(dataset.questions[10].session, ids[1]);
-}
-
-#[test]
-fn imported_questions_survive_the_native_format() {
-    for dataset in [locomo(), beam()] {
-        let folder = tempfile::tempdir().unwrap();
-        write_native(&dataset, folder.path()).unwrap();
-        let back = read(folder.path());
-        assert_eq!(back.questions, dataset.questions);
-        assert_eq!(back.sessions, dataset.sessions);
-    }
-}
-
-#[test]
-fn commands_import_and_replay_chats_with_questions() {
-    let out = tempfile::tempdir().unwrap();
-    for (format, name, questions) in [("locomo", "locomo.json", 6), ("beam", "beam", 10)] {
-        let recap = || assert_cmd::Command::cargo_bin("recap").unwrap();
-        let folder = out.path().join(format);
-        let mut import = recap();
-        import.args(["import", format]).arg(fixture(name)).arg("--out").arg(&folder);
-        import.assert().success();
-        assert_eq!(read(&folder).questions.len(), questions, "{format}");
-        let run = out.path().join(format!("{format}-run"));
-        let mut bench = recap();
-        bench.arg("bench").arg(fixture(name)).args(["--window", "4k", "--quiet", "--out"]);
-        bench.arg(&run).assert().success();
-        assert!(run.join("summary.csv").is_file(), "{format}");
-    }
 }
 
 fn data(name: &str) -> Option<Dataset> {

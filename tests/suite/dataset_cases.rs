@@ -1,24 +1,54 @@
 //! Small recordings as they are read: tests/fixtures/cases, by subject. A case is a title
-//! (`#`), the lines of a recording (`<`), and what is read of it (`>`), reviewed.
-//! `RECAP_UPDATE_DOCS=1` writes that of new cases; then it has to be read.
+//! (`#`), the lines of a recording (`<`), and what is read of it (`>`), reviewed. The lines of a
+//! database are SQL. `RECAP_UPDATE_DOCS=1` writes that of new cases; then it has to be read.
 
 use std::path::Path;
 
-use recap_formats::{LoadOptions, load_reader};
+use recap_formats::{LoadOptions, load, load_reader};
+use rusqlite::Connection;
 
 use crate::dataset_fixtures::shown;
 
-/// What is read of a recording with this name, or why it is refused.
-fn read(name: &str, recording: &str, sidechains: bool) -> String {
-    let options = LoadOptions { sidechains, ..LoadOptions::default() };
-    match load_reader(name, recording.as_bytes(), &options) {
+/// The tables of OpenCode 1 and Kilo, as their public source has them.
+pub const OPENCODE: &str = "CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, \
+    parent_id text, slug text NOT NULL, directory text NOT NULL, title text NOT NULL, \
+    version text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL);
+  CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, \
+    time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+  CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL, \
+    time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);";
+
+/// The tables that OpenCode 2 keeps beside them.
+const OPENCODE_2: &str = "CREATE TABLE session_v2 (id text PRIMARY KEY, project_id text NOT NULL, \
+    parent_id text, fork_session_id text, slug text NOT NULL, directory text NOT NULL, \
+    version text NOT NULL, time_created integer NOT NULL);
+  CREATE TABLE session_message (id text PRIMARY KEY, session_id text NOT NULL, \
+    type text NOT NULL, seq integer NOT NULL, time_created integer NOT NULL, data text NOT NULL);";
+
+/// What is read of a recording with this name and options, or why it is refused.
+fn read(name: &str, recording: &str, has: impl Fn(&str) -> bool) -> String {
+    let options = LoadOptions { sidechains: has("sidechains"), ..LoadOptions::default() };
+    let folder = tempfile::tempdir().unwrap();
+    let read = if name.ends_with(".db") {
+        let path = folder.path().join(name);
+        let db = Connection::open(&path).unwrap();
+        for (option, tables) in [("opencode-1", OPENCODE), ("opencode-2", OPENCODE_2)] {
+            db.execute_batch(if has(option) { tables } else { "" }).unwrap();
+        }
+        db.execute_batch(recording).unwrap();
+        load(&path, &options)
+    } else {
+        load_reader(name, recording.as_bytes(), &options)
+    };
+    let read = match read {
         Ok(dataset) => shown(&dataset),
         Err(error) => format!("error: {error}\nhelp: {}", error.help()),
-    }
+    };
+    read.replace(&format!("{}/", folder.path().display()), "")
 }
 
-/// The cases of a file with what is read of each. Behind `#!` stand the name of the
-/// recording, whether sidechains are sessions, and whether its last line is torn.
+/// The cases of a file with what is read of each. Behind `#!` stand the name of the recording,
+/// whether sidechains are sessions, whether its last line is torn, and the tables that are there.
 fn reviewed(file: &str) -> String {
     let mut out = String::new();
     let (mut name, mut recording) = (String::new(), String::new());
@@ -39,7 +69,7 @@ fn reviewed(file: &str) -> String {
                 if has("torn") {
                     recording.pop();
                 }
-                let read = read(named, &std::mem::take(&mut recording), has("sidechains"));
+                let read = read(named, &std::mem::take(&mut recording), has);
                 read.lines().for_each(|line| out.push_str(&format!(">{line}\n")));
                 name.clear();
             }

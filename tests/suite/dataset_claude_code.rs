@@ -1,5 +1,5 @@
-//! Logs of Claude Code as people have them: records that are written late, and
-//! subagents in files of their own.
+//! Logs of Claude Code as people have them: records that are written late or again and
+//! again, odd boundaries of compactions, and subagents in files of their own.
 
 use std::path::Path;
 
@@ -51,6 +51,76 @@ fn late_records_and_rewinds_read_in_linear_time() {
         all.push(user(1, &format!("u{n}"), Some(&parent), "on"));
     }
     assert!(read(&lines(&all)).messages.len() > 2);
+}
+
+/// A boundary behind `tail` that kept the records from `head` on, and its summary.
+fn compacted(second: u32, id: &str, tail: &str, head: &str, size: u64) -> [Json; 2] {
+    let summary = format!("{id}-sum");
+    let metadata = json!({"trigger": "manual", "preTokens": size, "postTokens": 2_000,
+        "preservedSegment": {"headUuid": head, "anchorUuid": &summary, "tailUuid": tail}});
+    let boundary = json!({"subtype": "compact_boundary", "logicalParentUuid": tail,
+        "compactMetadata": metadata});
+    let mut text = user(second + 1, &summary, Some(id), "What we did.");
+    text["isCompactSummary"] = json!(true);
+    [at(second, id, None, "system", boundary), text]
+}
+
+/// Two turns, of 30,000 and 40,000 tokens.
+fn begun() -> Vec<Json> {
+    vec![
+        user(1, "u1", None, "Find the port."),
+        says(2, "a1", "u1", None, [20_000, 10_000]),
+        user(3, "u2", Some("a1"), "And the host."),
+        says(4, "a2", "u2", None, [30_000, 10_000]),
+        hook(5, "h1", "a2"),
+    ]
+}
+
+/// The same, a compaction, and what hangs on the tail that it kept.
+fn once() -> Vec<Json> {
+    let further = [
+        user(8, "c1", Some("h1"), "<command-name>/compact</command-name>"),
+        user(9, "u3", Some("c1"), "Use them."),
+        says(10, "a3", "u3", None, [20_000, 3_000]),
+        hook(11, "h2", "a3"),
+    ];
+    [&begun()[..], &compacted(6, "cut1", "h1", "a2", 40_050), &further].concat()
+}
+
+#[test]
+fn many_copies_are_read_in_linear_time() {
+    let mut records = once();
+    for n in 0..300u32 {
+        records.extend(begun().drain(..3));
+        let [said, told] = [format!("v{n}"), format!("b{n}")];
+        records.push(user(60 + n, &said, Some("u2"), "Go on."));
+        records.push(says(60 + n, &told, &said, None, [23_000 + u64::from(n), 1]));
+    }
+    let session = read(&lines(&records));
+    assert_eq!((session.messages.len(), session.compactions.len()), (607, 1));
+    assert_eq!(session.left_out["record written twice"], 900);
+}
+
+#[test]
+fn hostile_boundaries_are_read() {
+    let odd = [
+        json!(null),
+        json!({}),
+        json!({"preservedSegment": null, "preservedMessages": null}),
+        json!({"preservedMessages": {"uuids": []}}),
+        json!({"preservedMessages": {"uuids": ["cut1", "cut1", "nowhere", "a3"]}}),
+        json!({"preservedSegment": {"headUuid": "a3", "tailUuid": "u1"}}),
+        json!({"preservedSegment": {"headUuid": "cut1-sum"}, "preTokens": u64::MAX}),
+    ];
+    for metadata in odd {
+        for parent in ["h1", "cut1", "cut1-sum", "a3", "nowhere"] {
+            let mut records = once();
+            records[5]["compactMetadata"] = metadata.clone();
+            records[7]["parentUuid"] = json!(parent);
+            let session = read(&lines(&records));
+            assert!(session.requests().count() >= 1, "{metadata} {parent}");
+        }
+    }
 }
 
 /// A session with a subagent in a file of its own, at this path below the folder.

@@ -236,18 +236,6 @@ fn single_recording_format_tells_the_agent() {
     assert_eq!(native.agent, None, "the program's own format tells none");
 }
 
-#[test]
-fn chat_of_openai_is_told_from_other_lists() {
-    for text in [
-        r#"[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b"}]}]"#,
-        r#"{"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}]}"#,
-    ] {
-        let options = LoadOptions { only: Some("openai-chat"), ..LoadOptions::default() };
-        let only = load_reader("log.jsonl", text.as_bytes(), &options).unwrap();
-        assert_eq!(read(text).unwrap().sessions, only.sessions);
-    }
-}
-
 /// A message of a task of Roo or Kilo.
 fn task(role: &str, text: &str, more: &[(&str, Json)]) -> Json {
     let mut message = json!({"role": role, "content": [{"type": "text", "text": text}], "ts": 1});

@@ -78,57 +78,6 @@ fn every_format_has_sample_fuzz_target_and_dictionary() {
     }
 }
 
-/// Formats that were read from documentation until 2026, without a real file.
-#[test]
-fn files_of_dropped_formats_are_named_by_appearance() {
-    let said = r#"{"role":"user","content":[{"type":"text","text":"go"}]}"#;
-    let droid = format!(
-        "{{\"type\":\"session_start\",\"id\":\"d\",\"cwd\":\"/x\"}}\n\
-         {{\"type\":\"message\",\"id\":\"u\",\"message\":{said}}}\n"
-    );
-    let goose = format!("{{\"working_dir\":\"/x\",\"description\":\"d\"}}\n{said}\n");
-    let change = r#"{"kind":2,"k":["requests"],"v":[{"requestId":"r","message":{"text":"go"}}]}"#;
-    let vscode = format!("{{\"kind\":0,\"v\":{{\"requests\":[]}}}}\n{change}\n");
-    let atif = r#"{"schema_version":"ATIF-v1.5","agent":{},"steps":[{"step_id":1,"source":"user","message":"go"}]}"#;
-    let run = r#"{"id":"r","run_type":"llm","inputs":{"messages":[[{"kwargs":{"content":"go","type":"human"}}]]},"outputs":{}}"#;
-    let trace = r#"{"id":"t","sessionId":"s","observations":[{"type":"GENERATION","input":[{"role":"user","content":"go"}]}]}"#;
-    let history = r#"[{"question_id":"q","question":"?","answer":"a","haystack_sessions":[[{"role":"user","content":"go"}]]}]"#;
-    let store = |tables: &str| format!("SQLite format 3\0CREATE TABLE {tables}");
-    let (zed, sessions) = (store("threads (id, summary, data)"), store("messages (content_json)"));
-    for (file, what, help) in [
-        (droid.as_str(), "JSON lines with the keys `type`, `id`, `cwd`", "known format"),
-        (&goose, "JSON lines with the keys `working_dir`, `description`", "known format"),
-        (&vscode, "JSON lines with the keys `kind`, `v`", "known format"),
-        (atif, "a JSON object with the keys `schema_version`, `agent`, `steps`", "known format"),
-        (run, "a JSON object with the keys `id`, `run_type`, `inputs`", "known format"),
-        (trace, "a JSON object with the keys `id`, `sessionId`, `observations`", "known format"),
-        (history, "a JSON list with the keys `question_id`", "known format"),
-        (&zed, "a session of Zed, whose format is not read", "native format"),
-        (&sessions, "a SQLite database with the tables `messages`", "export its sessions"),
-    ] {
-        let error = refused(file);
-        assert!(matches!(error.problem, Problem::UnknownFormat { .. }), "{error}");
-        assert!(error.to_string().contains(what), "{error}");
-        assert!(error.help().contains(help), "{}", error.help());
-    }
-}
-
-#[test]
-fn a_missing_path_says_so() {
-    let error = load(Path::new("no/such/log.jsonl"), &LoadOptions::default()).unwrap_err();
-    assert!(matches!(error.problem, Problem::Missing), "{error}");
-}
-
-#[test]
-fn a_folder_without_sessions_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
-    assert!(matches!(error.problem, Problem::NoSessions { files: 0, .. }), "{error}");
-    std::fs::write(folder.path().join("README.md"), "# Notes\n").unwrap();
-    let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
-    assert!(matches!(error.problem, Problem::NoSessions { files: 1, .. }), "{error}");
-}
-
 #[test]
 fn folder_is_read_in_order_naming_skipped_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -222,31 +171,32 @@ fn broken_line_never_costs_line_format_its_session() {
     }
 }
 
-/// A log of each format, by name of the format.
+/// A log of each format: the format, and the file.
+pub const SAMPLES: [(&str, &str); 20] = [
+    ("native", "native/sessions.jsonl"),
+    ("claude-code", "claude-code.jsonl"),
+    ("pi", "pi.jsonl"),
+    ("codex", "codex.jsonl"),
+    ("opencode", "opencode.json"),
+    ("gemini-cli", "gemini-cli.jsonl"),
+    ("openhands", "openhands.jsonl"),
+    ("openhands", "openhands-v1.jsonl"),
+    ("copilot-cli", "copilot-cli.jsonl"),
+    ("kimi-code", "kimi-code.jsonl"),
+    ("aider", "aider.chat.history.md"),
+    ("swe-agent", "swe-agent.json"),
+    ("inspect", "inspect.json"),
+    ("anthropic", "anthropic.jsonl"),
+    ("role-content", "role-content.json"),
+    ("locomo", "locomo.json"),
+    ("beam", "beam/7/chat.json"),
+    ("openai-responses", "openai-responses.jsonl"),
+    ("otel", "otel.jsonl"),
+    ("openai-chat", "openai-chat.json"),
+];
+
 fn samples() -> Vec<(&'static str, Vec<u8>)> {
-    let read = |name: &str| std::fs::read(fixtures().join(name)).unwrap();
-    vec![
-        ("native", read("native/sessions.jsonl")),
-        ("claude-code", read("claude-code.jsonl")),
-        ("pi", read("pi.jsonl")),
-        ("codex", read("codex.jsonl")),
-        ("opencode", read("opencode.json")),
-        ("gemini-cli", read("gemini-cli.jsonl")),
-        ("openhands", read("openhands.jsonl")),
-        ("openhands", read("openhands-v1.jsonl")),
-        ("copilot-cli", read("copilot-cli.jsonl")),
-        ("kimi-code", read("kimi-code.jsonl")),
-        ("aider", read("aider.chat.history.md")),
-        ("swe-agent", read("swe-agent.json")),
-        ("inspect", read("inspect.json")),
-        ("anthropic", read("anthropic.jsonl")),
-        ("role-content", read("role-content.json")),
-        ("locomo", read("locomo.json")),
-        ("beam", read("beam/7/chat.json")),
-        ("openai-responses", read("openai-responses.jsonl")),
-        ("otel", read("otel.jsonl")),
-        ("openai-chat", read("openai-chat.json")),
-    ]
+    SAMPLES.map(|(format, file)| (format, std::fs::read(fixtures().join(file)).unwrap())).to_vec()
 }
 
 #[test]

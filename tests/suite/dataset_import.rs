@@ -34,7 +34,9 @@ fn outline(session: &Session) -> Vec<(String, String, Vec<String>)> {
 
 #[test]
 fn import_of_any_format_reads_back_unchanged() {
-    for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "opencode.json"] {
+    for name in
+        ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "opencode.json", "openai-chat.json"]
+    {
         let input = fixtures().join(name);
         let desk = tempfile::tempdir().unwrap();
         let out = desk.path().join("out");

@@ -1,13 +1,11 @@
 //! The format of labelled answers against its published schema.
 
-use std::path::Path;
-
 use recap_core::model::QuestionKind;
 use recap_formats::load_labels;
 use serde_json::{Value as Json, json};
 
-fn schema() -> Json {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/labelled.schema.json");
+fn schema(name: &str) -> Json {
+    let path = format!("{}/datasets/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -39,7 +37,7 @@ fn reads(case: &Json) -> bool {
 
 #[test]
 fn schema_and_reader_agree_on_valid_cases() {
-    let schema = jsonschema::draft202012::new(&schema()).unwrap();
+    let schema = jsonschema::draft202012::new(&schema("labelled")).unwrap();
     let rubric = |label: Json| {
         let mut case = changed("label", label);
         case["expect"] = json!({"rubric": ["a", "b"]});
@@ -98,7 +96,9 @@ fn schema_and_reader_agree_on_valid_cases() {
 }
 
 #[test]
-fn every_kind_of_question_is_in_the_schema() {
+fn every_kind_of_question_is_in_the_schemas() {
     let kinds: Vec<&str> = QuestionKind::ALL.iter().map(|kind| kind.as_str()).collect();
-    assert_eq!(schema()["properties"]["kind"]["enum"], json!(kinds));
+    for name in ["labelled", "question"] {
+        assert_eq!(schema(name)["properties"]["kind"]["enum"], json!(kinds), "{name}");
+    }
 }

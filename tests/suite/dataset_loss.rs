@@ -11,6 +11,8 @@ use recap_core::model::{Block, Piece, Session};
 use recap_formats::{DatasetError, FORMATS, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
+use crate::dataset_errors::SAMPLES;
+
 /// How a sample is written.
 #[derive(Clone, Copy, PartialEq)]
 enum Layout {
@@ -81,31 +83,8 @@ fn logged() -> Sample {
 }
 
 fn samples() -> Vec<Sample> {
-    let mut all: Vec<Sample> = [
-        ("native", "native/sessions.jsonl"),
-        ("claude-code", "claude-code.jsonl"),
-        ("pi", "pi.jsonl"),
-        ("codex", "codex.jsonl"),
-        ("opencode", "opencode.json"),
-        ("gemini-cli", "gemini-cli.jsonl"),
-        ("openhands", "openhands.jsonl"),
-        ("openhands", "openhands-v1.jsonl"),
-        ("copilot-cli", "copilot-cli.jsonl"),
-        ("kimi-code", "kimi-code.jsonl"),
-        ("aider", "aider.chat.history.md"),
-        ("swe-agent", "swe-agent.json"),
-        ("inspect", "inspect.json"),
-        ("anthropic", "anthropic.jsonl"),
-        ("openai-responses", "openai-responses.jsonl"),
-        ("otel", "otel.jsonl"),
-        ("locomo", "locomo.json"),
-        ("beam", "beam/7/chat.json"),
-        ("role-content", "role-content.json"),
-        ("openai-chat", "openai-chat.json"),
-    ]
-    .into_iter()
-    .map(|(format, file)| sample(format, file))
-    .collect();
+    let mut all =
+        SAMPLES.map(|(format, file)| sample(format, file)).into_iter().collect::<Vec<Sample>>();
     all.push(logged());
     all
 }

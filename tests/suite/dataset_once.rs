@@ -250,14 +250,3 @@ fn import_counts_once_and_what_it_wrote_stays() {
     let twice = written.sessions.iter().map(|session| session.copied.len());
     assert_eq!(twice.collect::<Vec<_>>(), [0, 2]);
 }
-
-#[test]
-fn copied_response_outside_a_session_is_refused() {
-    let line = json!({"id": "s", "copied": [1], "messages": [
-        {"id": "m", "role": "assistant", "blocks": [{"type": "text", "text": "hi"}]}]});
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("sessions.jsonl");
-    std::fs::write(&file, format!("{line}\n")).unwrap();
-    let error = load(&file, &LoadOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("a copied response lies outside the session of 1 messages"), "{error}");
-}

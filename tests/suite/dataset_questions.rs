@@ -111,14 +111,6 @@ fn written_questions_read_back_equal_and_validate() {
 }
 
 #[test]
-fn every_kind_is_in_the_schema() {
-    let text = std::fs::read_to_string(root("datasets/question.schema.json")).unwrap();
-    let schema: Json = serde_json::from_str(&text).unwrap();
-    let kinds: Vec<&str> = QuestionKind::ALL.iter().map(|kind| kind.as_str()).collect();
-    assert_eq!(schema["properties"]["kind"]["enum"], json!(kinds));
-}
-
-#[test]
 fn data_set_without_questions_writes_no_question_file() {
     let mut dataset = read(&folder(&[question(1)])).unwrap();
     dataset.questions.clear();
@@ -315,41 +307,4 @@ fn half_a_question_at_end_is_error() {
     torn.push(0xe2);
     std::fs::write(&path, torn).unwrap();
     assert!(matches!(read(&folder).unwrap_err().problem, Problem::Syntax { .. }));
-}
-
-fn check(folder: &Path) -> (Option<i32>, String, String) {
-    let mut command = assert_cmd::Command::cargo_bin("recap").unwrap();
-    let output = command.args(["questions", "check"]).arg(folder).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code(), text(output.stdout), text(output.stderr))
-}
-
-#[test]
-fn command_exits_0_on_success_and_2_otherwise() {
-    let (code, out, _) = check(folder(&[question(1)]).path());
-    assert_eq!(code, Some(0), "{out}");
-    assert!(out.contains("1 question, 0 violations"), "{out}");
-    let broken = folder(&[question(1), changed(2, "asked_at", json!(7)), json!([])]);
-    let (code, out, _) = check(broken.path());
-    assert_eq!(code, Some(2), "{out}");
-    let lines: Vec<&str> = out.lines().take_while(|line| !line.is_empty()).collect();
-    assert_eq!(lines.len(), 2, "{out}");
-    assert!(
-        lines[0].contains("questions.jsonl:2: question `p2` is asked after message 7"),
-        "{out}"
-    );
-    assert!(lines[1].contains("questions.jsonl:3: wrong shape"), "{out}");
-    assert!(out.contains("update"), "{out}");
-    assert!(out.ends_with("2 questions, 2 violations\n"), "{out}");
-}
-
-#[test]
-fn command_reports_missing_questions_or_data() {
-    let empty = folder(&[]);
-    let (code, out, err) = check(empty.path());
-    assert_eq!((code, out.as_str()), (Some(4), ""), "{err}");
-    assert!(err.contains("has no questions"), "{err}");
-    let (code, _, err) = check(&empty.path().join("discard"));
-    assert_eq!(code, Some(2));
-    assert!(err.contains("no such file"), "{err}");
 }

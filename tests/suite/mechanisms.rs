@@ -5,7 +5,7 @@
 use crate::common;
 use crate::common::{any_session, block_on, offline, plan, replayed, small, strategy};
 use proptest::prelude::*;
-use recap_core::model::{RecordedCompaction, RecordedTrigger, Role};
+use recap_core::model::Role;
 use recap_replay::{PreparedSession, ReplaySession};
 use recap_strategy::{Context, EntryId};
 
@@ -190,37 +190,6 @@ fn prune_protects_until_first_result_exceeding_budget() {
     assert_eq!(rows(stage, 1_000), ["V", "VVV", "VVVVV", "VVEVVVEV", "VVEVVVEVVV"]);
 }
 
-/// Seed 001: does not prune when < 20k tokens
-#[test]
-fn prune_does_nothing_at_or_under_its_minimum() {
-    let stage = "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nprotect = 150\n\
-                 when = { above = \"window\", share = 0.0, and_over = 1000 }";
-    assert_eq!(rows(stage, 1_000), ALL);
-}
-
-#[test]
-fn prune_once_per_boundary_waits_for_new_output() {
-    let stage = "[[stage]]\nmechanism = \"prune\"\nat = \"response\"\nprotect = 100\n\
-                 when = { tool_tokens = 150 }\nonce_per_boundary = true\nmarker = \"{{tool}}\"";
-    // After response 3: 100 tokens of output are not over 150. After 8: 300
-    // are; 7 is protected, 6 and 2 are replaced.
-    assert_eq!(rows(stage, 1_000), ["V", "VVV", "VVVVV", "VVVVVVVV", "VVEVVVEVVV"]);
-}
-
-#[test]
-fn keep_all_prunes_past_safeguard_keep_none_always() {
-    let stage = |policy: &str| {
-        format!(
-            "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nprotect = 150\nwhen = \"always\"\n\
-             policy = \"{policy}\"\nforce_above = 0.5"
-        )
-    };
-    assert_eq!(rows(&stage("keep-none"), 1_000), ["V", "VVE", "VVEVV", "VVEVVVEE", "VVEVVVEEVV"]);
-    assert_eq!(rows(&stage("keep-all"), 1_000), ALL);
-    // Half of 400 is exceeded once 6 is there.
-    assert_eq!(rows(&stage("keep-all"), 400)[3], "VVEVVVEV");
-}
-
 fn dedup(parameters: &str) -> String {
     format!(
         "[[stage]]\nmechanism = \"snapshot-dedup\"\nat = \"request\"\nwhen = \"always\"\n{parameters}"
@@ -241,41 +210,6 @@ fn dedup_keeps_newest_result_and_drops_whole_pairs() {
 fn dedup_as_in_the_seed_leaves_calls() {
     let rows = rows(&dedup("tools = [\"read\"]\nkeep_pairs = false\nbreaks_pairs = true"), 1_000);
     assert_eq!(rows, ["V", "VVV", "VVVVV", "VV.VVV.V", "VV.VVV.VVV"]);
-}
-
-/// Seed 003: key arguments (ours)
-#[test]
-fn dedup_by_key_argument_keeps_other_objects() {
-    let rows = rows(&dedup("tools = [\"read\"]\nkey_args = [\"path\"]"), 1_000);
-    assert_eq!(rows[3], "V..VVVVV");
-}
-
-/// Seed 003: automatic tools (ours)
-#[test]
-fn automatic_snapshot_tools_derive_from_past_equal_calls() {
-    assert_eq!(rows(&dedup("tools = \"auto\"\nrepeats = 2"), 1_000)[3], "V..VVVVV");
-    assert_eq!(rows(&dedup("tools = \"auto\"\nrepeats = 3"), 1_000), ALL);
-    assert_eq!(rows(&dedup("tools = [\"write\"]"), 1_000), ALL);
-}
-
-#[test]
-fn recorded_repeats_the_vendors_compaction_and_clearing() {
-    let stage = "[[stage]]\nmechanism = \"recorded\"\nat = \"append\"\nwhen = \"recorded\"\n\
-                 cleared_marker = \"[cleared]\"";
-    let compaction =
-        |after, kept_from, summary: Option<&str>, cleared: &[&str]| RecordedCompaction {
-            after,
-            kept_from,
-            summary: summary.map(str::to_owned),
-            cleared: cleared.iter().map(|c| (*c).to_owned()).collect(),
-            trigger: RecordedTrigger::Auto,
-            ..RecordedCompaction::default()
-        };
-    let mut session = small();
-    session.compactions =
-        vec![compaction(4, 0, None, &["A"]), compaction(9, 8, Some("They read x and y."), &[])];
-    let rows = replayed(session, &plan(strategy(stage), 1_000), &offline());
-    assert_eq!(rows, ["V", "VVV", "VVEVV", "VVEVVVVV", "FFFFFFFFVV"]);
 }
 
 #[test]

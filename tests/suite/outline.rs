@@ -28,9 +28,3 @@ pub fn outline(session: &Session) -> Vec<String> {
     });
     line.collect()
 }
-
-/// What each response used: input, read from a cache, written to it, output.
-pub fn usages(session: &Session) -> Vec<[u64; 4]> {
-    let usages = session.messages.iter().filter_map(|message| message.usage);
-    usages.map(|u| [u.input, u.cache_read, u.written(), u.output]).collect()
-}

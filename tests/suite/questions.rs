@@ -17,15 +17,7 @@ struct Conversation(Session);
 impl Conversation {
     fn push(&mut self, role: Role, blocks: Vec<Block>) -> String {
         let id = format!("m{}", self.0.messages.len());
-        let message = Message {
-            id: id.clone(),
-            role,
-            at: None,
-            blocks,
-            usage: None,
-            synthetic: false,
-            broadcast: false,
-        };
+        let message = Message::new(id.clone(), role, None, blocks);
         self.0.messages.push(message);
         id
     }

@@ -278,14 +278,13 @@ mod tests {
     fn prepared() -> PreparedSession {
         let roles = [(Role::User, 100), (Role::Assistant, 130), (Role::User, 5_000)];
         let roles = [roles.as_slice(), &[(Role::Assistant, 5_004)]].concat();
-        let message = |(n, (role, second)): (usize, (Role, i64))| Message {
-            id: format!("m{n}"),
-            role,
-            at: Some(at(second)),
-            blocks: vec![Block::Text { text: "words".to_owned() }],
-            usage: None,
-            synthetic: false,
-            broadcast: false,
+        let message = |(n, (role, second)): (usize, (Role, i64))| {
+            Message::new(
+                format!("m{n}"),
+                role,
+                Some(at(second)),
+                vec![Block::Text { text: "words".to_owned() }],
+            )
         };
         let usage = Usage { input: 7, ..Usage::default() };
         let timed = SidechainRequest { at: Some(at(110)), model: Some("small".to_owned()), usage };

@@ -34,14 +34,8 @@ fn talk() -> Session {
         (Role::Tool, 131, result),
         (Role::Assistant, 190, text("Many things.")),
     ];
-    let message = |(role, second, block): (Role, i64, Block)| Message {
-        id: second.to_string(),
-        role,
-        at: Some(at(second)),
-        blocks: vec![block],
-        usage: None,
-        synthetic: false,
-        broadcast: false,
+    let message = |(role, second, block): (Role, i64, Block)| {
+        Message::new(second.to_string(), role, Some(at(second)), vec![block])
     };
     Session { messages: said.into_iter().map(message).collect(), ..Session::default() }
 }

@@ -699,24 +699,6 @@ mod metered_tests {
         assert_eq!(reply.input, task_hash(&task));
     }
 
-    #[test]
-    fn each_reply_error_has_its_own_unusable_reason() {
-        let text = String::new;
-        for (error, unusable) in [
-            (CompactorError::NoReply(text()), Unusable::NoReply),
-            (CompactorError::Refused(text()), Unusable::Refused),
-            (CompactorError::TooLarge(text()), Unusable::Refused),
-            (CompactorError::Empty(text()), Unusable::Empty),
-            (CompactorError::CutOff(text()), Unusable::CutOff),
-            (CompactorError::Malformed(text()), Unusable::WrongShape),
-        ] {
-            let reply = known(&digest("", None), Err(error));
-            assert_eq!((reply.unusable, reply.text, reply.written), (Some(unusable), None, 0));
-        }
-        let unavailable = CompactorError::Unavailable(text());
-        assert_eq!(facts(&digest("", None), &Err(unavailable.into())), None);
-    }
-
     #[tokio::test]
     async fn reply_without_error_may_still_be_unusable() {
         let task = continuation("hello", None);

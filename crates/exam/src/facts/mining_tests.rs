@@ -192,20 +192,6 @@ fn two_spellings_of_one_path_count_once() {
 }
 
 #[test]
-fn other_style_nearby_gives_plain_name_away() {
-    let t = |near: &str| {
-        talk(vec![
-            user("see drainShardQueue"),
-            user(FILLER),
-            user(near),
-            agent("set drainShardQueue"),
-        ])
-    };
-    assert_eq!(names(&t("go")), ["drainShardQueue"]);
-    assert_eq!(names(&t("a drain_shard_queue")), [""; 0]);
-}
-
-#[test]
 fn prose_binds_no_name() {
     let said = "drainShardQueue = mended";
     let t = talk(vec![user("see drainShardQueue"), user(FILLER), agent(said)]);
@@ -275,6 +261,24 @@ fn facts_are_used_later_and_unsaid_since_cut() {
 /// What is mined of `used` where `before` stood far back and `near` just before it.
 fn near(before: &str, near: &str, used: &str) -> Vec<String> {
     names(&talk(vec![user(before), user(FILLER), user(near), agent(used)]))
+}
+
+#[test]
+fn same_words_nearby_in_other_style_give_a_name_away() {
+    let (plain, member, file) = ("drainShardQueue", "pool.drainShardQueue", "net/pool_guard.js");
+    let both = "see drain_shard_queue and pool.drainShardQueue";
+    for (before, seen, used, expected) in [
+        (plain, "go", plain, &[plain][..]),
+        (plain, "a drain_shard_queue", plain, &[]),
+        (both, "go", member, &[member]),
+        (both, "a drainShardQueue", member, &[]),
+        (both, "a DRAIN_SHARD_QUEUE", member, &[]),
+        // What a file is compiled from, and what has nothing to do with it.
+        (file, "src/net/pool_guard.ts", file, &[]),
+        (file, "net/pool_guard.py", file, &[file]),
+    ] {
+        assert_eq!(near(before, seen, used), expected, "{used} after {seen}");
+    }
 }
 
 #[test]

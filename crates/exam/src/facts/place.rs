@@ -337,15 +337,7 @@ mod tests {
     /// So many requests, each a call with its result; every message has 1,000
     /// tokens.
     fn chat(requests: usize) -> (Session, Vec<u64>) {
-        let said = |n: usize, role, block| Message {
-            id: format!("m{n}"),
-            role,
-            at: None,
-            blocks: vec![block],
-            usage: None,
-            synthetic: false,
-            broadcast: false,
-        };
+        let said = |n: usize, role, block| Message::new(format!("m{n}"), role, None, vec![block]);
         let mut messages = Vec::new();
         for k in 0..requests {
             let id = format!("c{k}");
@@ -448,17 +440,6 @@ mod tests {
         assert_eq!(why, "the recorded agent never compacted before a request");
     }
 
-    #[test]
-    fn number_of_cuts_accepts_usual_spellings() {
-        assert_eq!("5".parse(), Ok(Cuts::Spread(5)));
-        assert_eq!(" all ".parse(), Ok(Cuts::All));
-        assert_eq!("recorded".parse(), Ok(Cuts::Recorded));
-        assert_eq!(("0".parse(), "none".parse()), (Ok(Cuts::None), Ok(Cuts::None)));
-        for wrong in ["", "-1", "1.5", "10001", "every", "99999999999999999999"] {
-            assert!(wrong.parse::<Cuts>().is_err(), "{wrong}");
-        }
-    }
-
     /// Message 4 is from further up; 21 and 22 are in the tail anyway.
     #[test]
     fn tokens_kept_by_boundary_count_once_before_cut() {
@@ -540,8 +521,12 @@ mod tests {
             assert_eq!(cuts.to_string(), text);
             assert_eq!(text.parse(), Ok(cuts));
         }
-        let wrong = "many".parse::<Cuts>().unwrap_err();
-        assert_eq!(wrong, "write a number up to 10000, `all`, `recorded` or `none`");
+        assert_eq!((" all ".parse(), "0".parse()), (Ok(Cuts::All), Ok(Cuts::None)));
+        for wrong in ["", "-1", "1.5", "10001", "every", "99999999999999999999"] {
+            let error = wrong.parse::<Cuts>().unwrap_err();
+            let write = "write a number up to 10000, `all`, `recorded` or `none`";
+            assert_eq!(error, write, "{wrong}");
+        }
     }
 
     #[test]

@@ -90,15 +90,7 @@ mod tests {
     const PATH: &str = "src/net/pool_guard.rs";
 
     fn message(role: Role, block: Block) -> Message {
-        Message {
-            id: String::new(),
-            role,
-            at: None,
-            blocks: vec![block],
-            usage: None,
-            synthetic: false,
-            broadcast: false,
-        }
+        Message::new(String::new(), role, None, vec![block])
     }
 
     fn user(text: &str) -> Message {

@@ -456,14 +456,9 @@ mod tests {
             (Role::User, "The answer to store is SQLite."),
             (Role::Assistant, "Go on."),
         ];
-        let message = |(n, (role, text)): (usize, (Role, &str))| Message {
-            id: format!("id{n}"),
-            role,
-            at: None,
-            blocks: vec![Block::Text { text: text.to_lowercase() }],
-            usage: None,
-            synthetic: false,
-            broadcast: false,
+        let message = |(n, (role, text)): (usize, (Role, &str))| {
+            let blocks = vec![Block::Text { text: text.to_lowercase() }];
+            Message::new(format!("id{n}"), role, None, blocks)
         };
         let messages = texts.into_iter().enumerate().map(message).collect();
         let mut session = Session { id: "t".to_owned(), messages, ..Session::default() };

@@ -100,14 +100,10 @@ mod tests {
     use recap_core::model::{Block, Expectation, Message, QuestionKind, RecordedCompaction};
 
     fn session(texts: &[&str]) -> Session {
-        let message = |(at, text): (usize, &&str)| Message {
-            id: format!("m{at}"),
-            role: if at % 2 == 0 { Role::User } else { Role::Assistant },
-            at: None,
-            blocks: vec![Block::Text { text: (*text).to_owned() }],
-            usage: None,
-            synthetic: false,
-            broadcast: false,
+        let message = |(at, text): (usize, &&str)| {
+            let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
+            let blocks = vec![Block::Text { text: (*text).to_owned() }];
+            Message::new(format!("m{at}"), role, None, blocks)
         };
         let messages = texts.iter().enumerate().map(message).collect();
         Session { id: "t".to_owned(), messages, ..Session::default() }

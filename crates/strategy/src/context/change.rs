@@ -520,7 +520,8 @@ mod tests {
     use crate::testkit::{Rig, Scripted, Talk};
     use recap_core::model::{CallId, Role};
 
-    fn rig() -> Rig {
+    /// With so many of its five messages there.
+    fn rig(there: u32) -> Rig {
         let talk = Talk::new("sys")
             .user("zero")
             .calls(&[("c1", "read", serde_json::json!({}))])
@@ -528,7 +529,7 @@ mod tests {
             .user("three")
             .assistant("four");
         let mut rig = Rig::new("full", &[], 100_000, talk, Arc::new(Scripted::default()));
-        rig.feed(5);
+        rig.feed(there);
         rig
     }
 
@@ -542,7 +543,7 @@ mod tests {
 
     #[test]
     fn recalled_messages_return_in_place_as_last_sent() {
-        let mut rig = rig();
+        let mut rig = rig(5);
         let before = rig.context.weight();
         rig.context.apply(Op::EditResult(CallId(0), "read".to_owned())).unwrap();
         let edited = rig.context.weight();
@@ -559,7 +560,7 @@ mod tests {
 
     #[test]
     fn recalled_messages_leave_summary_for_the_rest() {
-        let mut rig = rig();
+        let mut rig = rig(5);
         let into = vec![(Role::User, "summary".to_owned())];
         rig.context.apply(Op::Fold { range: ids(0..4), into, at: InsertAt::Head }).unwrap();
         rig.context.apply(Op::Recall(vec![0, 3])).unwrap();
@@ -572,14 +573,14 @@ mod tests {
 
     #[test]
     fn what_has_not_come_yet_cannot_come_back() {
-        let mut rig = rig();
+        let mut rig = rig(5);
         let refused = rig.context.apply(Op::Recall(vec![0, 5]));
         assert_eq!(refused, Err(OpError::UnknownEntry(EntryId::message(5))));
     }
 
     #[test]
     fn a_copy_may_call_back_what_it_folds() {
-        let mut rig = rig();
+        let mut rig = rig(5);
         rig.context.apply(Op::Evict(ids(0..3))).unwrap();
         let mut copy = rig.context.fork();
         copy.apply(Op::Recall(vec![0, 1, 2])).unwrap();
@@ -592,7 +593,7 @@ mod tests {
 
     #[test]
     fn each_message_that_comes_back_is_a_change() {
-        let mut rig = rig();
+        let mut rig = rig(5);
         rig.context.apply(Op::Evict(ids(0..4))).unwrap();
         let before = rig.context.changes();
         rig.context.apply(Op::Recall(vec![0, 3])).unwrap();
@@ -600,27 +601,8 @@ mod tests {
         rig.context.apply(Op::Recall(vec![0, 4])).unwrap();
         assert_eq!(rig.context.changes(), before + 2, "both are there already");
     }
-}
 
-#[cfg(test)]
-mod fork_tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::testkit::{Rig, Scripted, Talk};
-    use recap_core::model::{CallId, Role};
-
-    fn rig() -> Rig {
-        let talk = Talk::new("sys")
-            .user("one")
-            .calls(&[("c1", "read", serde_json::json!({}))])
-            .result("c1", "two")
-            .user("three")
-            .assistant("four");
-        let mut rig = Rig::new("full", &[], 100_000, talk, Arc::new(Scripted::default()));
-        rig.feed(4);
-        rig
-    }
+    // What is changed in a copy while the context goes on.
 
     fn id(index: u32) -> EntryId {
         EntryId::message(index)
@@ -633,20 +615,19 @@ mod fork_tests {
 
     #[test]
     fn copy_changes_apply_later_and_newer_messages_stay() {
-        let mut rig = rig();
+        let mut rig = rig(4);
         let mut copy = rig.context.fork();
         copy.apply(fold(&[0, 1, 2], "sum")).unwrap();
         rig.feed(1);
         assert_eq!(rig.ledger(), "vvvvv", "nothing is done yet");
         rig.context.apply_log(copy.into_log());
         assert_eq!(rig.ledger(), "fffvv");
-        let texts: Vec<String> = rig.sent().into_iter().map(|(_, text)| text).collect();
-        assert_eq!(texts, ["sum", "three", "four"]);
+        assert_eq!(texts(&rig), ["sum", "three", "four"]);
     }
 
     #[test]
     fn fold_omits_removed_entries_and_empty_is_dropped() {
-        let mut rig = rig();
+        let mut rig = rig(4);
         let mut copy = rig.context.fork();
         copy.apply(fold(&[0, 3], "sum")).unwrap();
         copy.apply(fold(&[1, 2], "calls")).unwrap();
@@ -658,7 +639,7 @@ mod fork_tests {
 
     #[test]
     fn edit_of_a_result_removed_meanwhile_is_dropped() {
-        let mut rig = rig();
+        let mut rig = rig(4);
         let mut copy = rig.context.fork();
         copy.apply(Op::EditResult(CallId(0), "short".to_owned())).unwrap();
         rig.context.apply(Op::RemoveCall(CallId(0))).unwrap();
@@ -668,7 +649,7 @@ mod fork_tests {
 
     #[test]
     fn entries_made_in_copy_are_renamed_on_applying() {
-        let mut rig = rig();
+        let mut rig = rig(4);
         let mut copy = rig.context.fork();
         let made = copy.apply(fold(&[0], "first")).unwrap();
         copy.apply(Op::Fold {
@@ -679,8 +660,7 @@ mod fork_tests {
         .unwrap();
         rig.context.apply(fold(&[1, 2], "meanwhile")).unwrap();
         rig.context.apply_log(copy.into_log());
-        let texts: Vec<String> = rig.sent().into_iter().map(|(_, text)| text).collect();
-        assert_eq!(texts, ["meanwhile", "second"]);
+        assert_eq!(texts(&rig), ["meanwhile", "second"]);
         assert_eq!(rig.ledger(), "ffff");
     }
 }

@@ -105,12 +105,28 @@ mod tests {
             ("anthropic-context-editing", "keep_results", "0", "say what stays"),
             ("anthropic-context-editing", "1.fill", "true", "`keep_tokens` is counted"),
             ("inspect-trim", "preserve", "80.0", "a share below 1"),
+            ("sliding-window", "last", "0", "`last` must be at least 1"),
+            ("sliding-window", "last", "-3", "last: -3 is not between 0 and 1000000000"),
+            ("snapshot-dedup", "tools", "[]", "name a tool or write \"auto\""),
+            ("snapshot-dedup", "tools", "some", "write \"auto\" or a list"),
+            ("snapshot-dedup", "tools", "[1]", "must list names"),
+            ("prune", "marker", "{{name}}", "unknown placeholder `name` (allowed: tool)"),
+            ("prune", "1.polcy", "auto", "unknown field `polcy`"),
+            ("prune-once", "policy", "keep-some", "keep-none"),
+            ("prune-once", "1.tools", "{ read = \"keep\" }", "summarize"),
+            ("fifo", "1.keep", "3", "unknown field `keep`"),
+            ("fifo", "unit", "turn", "`exchange` or `message`"),
+            ("recorded", "1.marker", "x", "unknown field `marker`"),
         ] {
             let overrides = [(key.to_owned(), value.to_owned())];
             let error = builtin(strategy, &overrides).expect("a built-in strategy").unwrap_err();
             assert!(error.to_string().contains(says), "{strategy} {key}: {error}");
             assert!(error.place.contains("stage 1"), "{error}");
         }
+        let first = [("unit", "exchange"), ("keep_first_user", "true")];
+        let first = first.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let refused = builtin("fifo", &first).expect("a built-in strategy").unwrap_err();
+        assert!(refused.to_string().contains("belongs to `unit = \"message\"`"), "{refused}");
     }
 
     #[test]

@@ -249,15 +249,8 @@ mod tests {
     #[test]
     fn a_message_without_visible_reasoning_has_none() {
         let archived = |text: &str| {
-            let message = Message {
-                id: String::new(),
-                role: Role::Assistant,
-                at: None,
-                blocks: vec![Block::Reasoning { text: text.to_owned() }],
-                usage: None,
-                synthetic: false,
-                broadcast: false,
-            };
+            let blocks = vec![Block::Reasoning { text: text.to_owned() }];
+            let message = Message::new(String::new(), Role::Assistant, None, blocks);
             let facts = MessageFacts {
                 id: String::new(),
                 role: Role::Assistant,

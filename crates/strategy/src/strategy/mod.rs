@@ -315,26 +315,6 @@ mod tests {
     }
 
     #[test]
-    fn reserve_is_output_limit_up_to_32000_tokens() {
-        use Scaling::{All, AsWritten};
-        let mut strategy = builtin("full", &[]).unwrap().unwrap();
-        strategy.native_window = Some(100_000);
-        for (limit, scaling, reserve) in
-            [(8_000, AsWritten, 8_000), (64_000, AsWritten, 32_000), (64_000, All, 16_000)]
-        {
-            strategy.output_limit = limit;
-            assert_eq!(strategy.output_reserve(50_000, scaling), reserve, "{limit}");
-            assert_eq!(strategy.usable(50_000, scaling), 50_000 - reserve);
-        }
-        for (budget, tokens) in
-            [(Budget::Window, 50_000), (Budget::Share(0.85), 42_500), (Budget::Usable, 18_000)]
-        {
-            strategy.budget = budget;
-            assert_eq!(strategy.budget_tokens(50_000, Scaling::AsWritten), tokens);
-        }
-    }
-
-    #[test]
     fn last_trigger_moves_to_named_size_and_shares_of_window_with_it() {
         let of = |name, size: u64| {
             let set = [("compact_at".to_owned(), size.to_string())];

@@ -70,45 +70,30 @@ fn state(view: View) -> ReferenceState {
 }
 
 #[test]
-fn a_source_sent_verbatim_keeps_a_reference() {
-    let verbatim = vec![0];
-    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Verbatim);
-}
-
-#[test]
-fn a_reference_that_stands_nowhere_is_lost() {
-    let verbatim = vec![3];
-    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Lost);
-}
-
-#[test]
-fn the_last_component_alone_is_partial() {
-    let verbatim = vec![2];
-    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Partial);
-    let synthetic = vec![(7, "we fixed pool_guard.rs")];
-    assert_eq!(state(View { synthetic, ..View::default() }), ReferenceState::Partial);
-}
-
-#[test]
-fn what_comes_after_the_request_keeps_nothing() {
-    let verbatim = vec![5];
-    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Lost);
-}
-
-#[test]
-fn summary_keeps_what_it_says_something_of() {
-    let carried = |text| state(View { synthetic: vec![(7, text)], ..View::default() });
-    assert_eq!(carried("Zebra, quagga: net/pool_guard.rs"), ReferenceState::Carried);
-    assert_eq!(carried("- src/net/pool_guard.rs\n- src/main.rs"), ReferenceState::Bare);
-    assert_eq!(carried("src/net/pool_guard.rs.bak zebra quagga"), ReferenceState::Lost);
-}
-
-#[test]
-fn edited_source_is_a_carrier_like_others() {
-    let edited = |text| state(View { edited: BTreeMap::from([(1, text)]), ..View::default() });
-    assert_eq!(edited("zebra quagga src/net/pool_guard.rs"), ReferenceState::Carried);
-    assert_eq!(edited("src/net/pool_guard.rs [...]"), ReferenceState::Bare);
-    assert_eq!(edited("[cleared]"), ReferenceState::Lost);
+fn each_context_keeps_a_reference_in_its_state() {
+    use ReferenceState::{Bare, Carried, Lost, Partial, Verbatim};
+    let sent = |message| View { verbatim: vec![message], ..View::default() };
+    let edited =
+        |message, text| View { edited: BTreeMap::from([(message, text)]), ..View::default() };
+    let summary = |text| View { synthetic: vec![(7, text)], ..View::default() };
+    for (name, view, expected) in [
+        ("a source", sent(0), Verbatim),
+        ("another message", sent(3), Lost),
+        ("its last component alone", sent(2), Partial),
+        ("the request", sent(4), Lost),
+        ("a message behind the request", sent(5), Lost),
+        ("a statement", summary("Zebra, quagga: net/pool_guard.rs"), Carried),
+        ("a list of names", summary("- src/net/pool_guard.rs\n- src/main.rs"), Bare),
+        ("a longer name", summary("src/net/pool_guard.rs.bak zebra quagga"), Lost),
+        ("a summary with its last component", summary("we fixed pool_guard.rs"), Partial),
+        ("an edit that says it", edited(1, "zebra quagga src/net/pool_guard.rs"), Carried),
+        ("an edit that names it", edited(1, "src/net/pool_guard.rs [...]"), Bare),
+        ("a cleared source", edited(1, "[cleared]"), Lost),
+        ("an edit with its last component", edited(2, "see pool_guard.rs"), Partial),
+        ("a cleared message of its last component", edited(2, "[cleared]"), Lost),
+    ] {
+        assert_eq!(state(view), expected, "{name}");
+    }
 }
 
 /// What a strategy keeps of recorded text is not carried: with an empty text in
@@ -187,15 +172,6 @@ proptest! {
             prop_assert_eq!(survival.state(at, &full), ReferenceState::Verbatim);
         }
     }
-}
-
-#[test]
-fn request_keeps_nothing_and_edit_keeps_last_component() {
-    let verbatim = vec![4];
-    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Lost);
-    let edited = |text| state(View { edited: BTreeMap::from([(2, text)]), ..View::default() });
-    assert_eq!(edited("see pool_guard.rs"), ReferenceState::Partial);
-    assert_eq!(edited("[cleared]"), ReferenceState::Lost);
 }
 
 #[test]
