@@ -73,6 +73,8 @@ pub struct ReplaySession<'a> {
     pub(super) saver: Option<Arc<SaverFacts>>,
     pub(super) texts: BTreeMap<String, String>,
     pub(super) cpu_ms: f64,
+    /// Whether the time of its mechanisms is measured, as it is not at a cut.
+    pub(super) is_timed: bool,
     /// The calls without result, and results without call, that would be sent.
     pub(super) pairs: Pairs,
     pub(super) snapshots: Vec<Snapshot>,
@@ -154,6 +156,7 @@ impl<'a> ReplaySession<'a> {
             saver: None,
             texts: BTreeMap::new(),
             cpu_ms: 0.0,
+            is_timed: true,
             pairs: Pairs::default(),
             snapshots: Vec::new(),
             preamble: None,

@@ -147,7 +147,8 @@ impl<'a> ReplaySession<'a> {
         let synthetic = self.context.synthetic_count();
         let work = Work { context: &mut self.context, shared: &mut self.shared, host: &host };
         let compact = running.mechanism.compact(work);
-        let (result, spent) = on_cpu(compact).await;
+        let (result, spent) =
+            if self.is_timed { on_cpu(compact).await } else { (compact.await, Duration::ZERO) };
         if let Some(why) = meter.unavailable() {
             return Err(ReplayError::Unavailable(mechanism, why));
         }

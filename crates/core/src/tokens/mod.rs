@@ -88,8 +88,18 @@ impl Counter {
 
     /// Tokens of a text, without any chat framing (how-it-works §9).
     pub fn count(&self, text: &str) -> u64 {
+        self.scale(self.unscaled(text))
+    }
+
+    /// Tokens of a text by the vocabulary alone.
+    pub fn unscaled(&self, text: &str) -> u64 {
         self.texts.fetch_add(1, Ordering::Relaxed);
-        scale(self.known.count(text), self.factor)
+        self.known.count(text)
+    }
+
+    /// What is counted for a text that has so many by the vocabulary alone.
+    pub fn scale(&self, unscaled: u64) -> u64 {
+        scale(unscaled, self.factor)
     }
 
     /// Fewest tokens that a text can have: no token holds parts of two words.

@@ -235,6 +235,7 @@ fn opened<'a>(
 ) -> Result<ReplaySession<'a>, ReplayError> {
     let mut session = ReplaySession::open(&part.prepared, plan, compactor)?;
     session.biller.only_as_billed();
+    session.is_timed = false;
     Ok(session)
 }
 

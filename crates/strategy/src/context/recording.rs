@@ -32,7 +32,8 @@ pub struct Recording {
     pub calls: Arc<Vec<Call>>,
     /// The counter for texts that a strategy writes.
     pub counter: Arc<Counter>,
-    call_of_result: Arc<BTreeMap<MessageIndex, CallId>>,
+    /// The call that each message answers.
+    call_of_result: Arc<[Option<CallId>]>,
     /// Shared with segments of the recording.
     texts: Arc<[Arc<SentText>]>,
     /// The session that this is a segment of, or itself.
@@ -49,7 +50,7 @@ impl Recording {
         let calibration = calibrate(&session, &exact, &counter).map(Arc::new);
         let calibrates = counter.calibrates();
         let calls = Arc::new(session.calls());
-        let call_of_result = Arc::new(by_result(&calls));
+        let call_of_result = by_result(&session, &calls);
         let texts = session.messages.iter().map(|_| Arc::default()).collect();
         let plain = Self {
             whole: Arc::clone(&session),
@@ -132,7 +133,7 @@ impl Recording {
         let same = Arc::ptr_eq(&self.sizes, &self.exact);
         let exact = if same { Arc::clone(&sizes) } else { part(&self.exact) };
         let calls = Arc::new(session.calls());
-        let call_of_result = Arc::new(by_result(&calls));
+        let call_of_result = by_result(&session, &calls);
         let same = |&(at, result): &(MessageIndex, Option<&str>)| match result {
             Some(_) => Arc::default(),
             None => Arc::clone(&self.texts[at as usize]),
@@ -169,12 +170,17 @@ impl Recording {
 
     /// The call that a tool-result message answers.
     pub fn call_of(&self, message: MessageIndex) -> Option<CallId> {
-        self.call_of_result.get(&message).copied()
+        self.call_of_result.get(message as usize).copied().flatten()
     }
 }
 
 /// The calls by the messages that answer them.
-fn by_result(calls: &[Call]) -> BTreeMap<MessageIndex, CallId> {
-    let answered = (0u32..).zip(calls);
-    answered.filter_map(|(at, call)| call.result.map(|result| (result, CallId(at)))).collect()
+fn by_result(session: &Session, calls: &[Call]) -> Arc<[Option<CallId>]> {
+    let mut answered = vec![None; session.messages.len()];
+    for (at, call) in (0u32..).zip(calls) {
+        if let Some(result) = call.result {
+            answered[result as usize] = Some(CallId(at));
+        }
+    }
+    answered.into()
 }

@@ -90,3 +90,32 @@ pub(crate) fn without_escapes(text: &str) -> String {
 pub(crate) fn word_hash(word: &str) -> u64 {
     FxBuildHasher.hash_one(word.to_lowercase())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::context::Recording;
+    use crate::testkit::Talk;
+
+    #[test]
+    fn segments_share_the_texts_that_they_do_not_change() {
+        let talk = Talk::new("S").user("u").calls(&[("c", "read", json!({}))]).result("c", "found");
+        let recording = Recording::new(Arc::new(talk.end()), Arc::default());
+        let part = recording.part(&[(1, None), (2, Some("cleared"))], Vec::new());
+        assert!(Arc::ptr_eq(recording.text(1), part.text(0)));
+        assert_eq!(&*recording.text(1).shared(), r#"{"name":"read","arguments":{}}"#);
+        assert_eq!((&***recording.text(2), &***part.text(1)), ("found", "cleared"));
+    }
+
+    #[test]
+    fn identifiers_and_words_are_found_once() {
+        let text = SentText::new("Open src/lost.rs, not src/kept.rs: OPEN src/lost.rs\\nagain");
+        let names = text.identifiers().iter().map(|place| &text[place.clone()]);
+        assert_eq!(names.collect::<Vec<_>>(), ["src/lost.rs", "src/kept.rs"]);
+        let is_word = |word| text.words().contains(&word_hash(word));
+        assert!(is_word("open") && is_word("Again") && !is_word("nagain"));
+        assert_eq!(text.derived(str::len), text.derived(|_| 0_usize));
+    }
+}

@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -76,6 +77,8 @@ struct Mask {
     marker: Prompt,
     /// Results before this message are settled.
     settled: MessageIndex,
+    /// The masked forms of recorded results, each with its weight.
+    forms: FxHashMap<EntryId, Option<(String, Weight)>>,
 }
 
 /// A result that is to be masked.
@@ -103,7 +106,7 @@ impl Mask {
             return Err("`clear_inputs` leaves no result to `clip`".into());
         }
         let marker = Prompt::new(&parameters.marker, &["tool", "lines"])?;
-        Ok(Self { parameters, marker, settled: 0 })
+        Ok(Self { parameters, marker, settled: 0, forms: FxHashMap::default() })
     }
 
     /// The message from which on results stay, whatever their size.
@@ -128,11 +131,12 @@ impl Mask {
     }
 
     /// The results to mask, newest first.
-    fn old(&self, context: &Context, host: &Host<'_>) -> Vec<Masked> {
+    fn old(&mut self, context: &Context, host: &Host<'_>) -> Vec<Masked> {
         let exempt_from = self.exempt_from(context);
         let limit = self.parameters.keep_tokens.unwrap_or(0);
         let (mut results, mut kept, mut found) = (0, 0, Vec::new());
-        let is_open = |id: &EntryId| id.index().is_none_or(|index| index >= self.settled);
+        let settled = self.settled;
+        let is_open = |id: &EntryId| id.index().is_none_or(|index| index >= settled);
         for id in context.stored().rev().take_while(is_open) {
             let Some((call, known)) = context.call_of(id) else { continue };
             let is_done = context.is_edited(id) && !self.parameters.fill;
@@ -158,9 +162,9 @@ impl Mask {
         found
     }
 
-    /// The masked form of a result; `None` where its two ends cover it completely.
+    /// A result as it would be masked; `None` where its two ends cover it completely.
     fn masked(
-        &self,
+        &mut self,
         context: &Context,
         host: &Host<'_>,
         call: CallId,
@@ -170,6 +174,17 @@ impl Mask {
         if self.parameters.clear_inputs {
             return Some(Masked { call, id, text: None, saves: size });
         }
+        if !self.forms.contains_key(&id) {
+            let form = self.form(context, id);
+            self.forms.insert(id, form);
+        }
+        let (text, weight) = self.forms[&id].as_ref()?;
+        let saves = size.saturating_sub(host.size(*weight));
+        Some(Masked { call, id, text: Some(text.clone()), saves })
+    }
+
+    /// Its text then, and the weight of that.
+    fn form(&self, context: &Context, id: EntryId) -> Option<(String, Weight)> {
         let clip = self.parameters.clip;
         if clip.is_some_and(|clip| clip.is_surely_short(context.weight_of(id).units)) {
             return None;
@@ -182,9 +197,8 @@ impl Mask {
             Some(clip) => clipped(output, clip, &marker)?,
             None => marker,
         };
-        let counter = &context.recording().counter;
-        let left = host.size(Weight::of_text(Role::Tool.as_str(), &text, counter));
-        Some(Masked { call, id, text: Some(text), saves: size.saturating_sub(left) })
+        let weight = Weight::of_text(Role::Tool.as_str(), &text, &context.recording().counter);
+        Some((text, weight))
     }
 
     fn apply(

@@ -93,11 +93,12 @@ impl Offline {
                 is_new |= named.insert(*name);
             }
             let (lines, spent) = if is_new { &mut naming } else { &mut others };
-            let line = cut(&text[line.place.clone()], LONGEST);
-            if *spent <= task.max_tokens() && said.insert(line) && !is_known(task, line) {
-                let tokens = self.counter.count(line) + 2;
+            let copied = cut(&text[line.place.clone()], LONGEST);
+            if *spent <= task.max_tokens() && said.insert(copied) && !is_known(task, copied) {
+                let unscaled = line.tokens.get_or_init(|| self.counter.unscaled(copied));
+                let tokens = self.counter.scale(*unscaled) + 2;
                 *spent += tokens;
-                lines.push((line, tokens));
+                lines.push((copied, tokens));
             }
             if naming.1 > task.max_tokens() {
                 break;
@@ -146,6 +147,8 @@ struct Line {
     /// Hashes of what it names, found when first needed: 64 bits, so that two names of one session
     /// share one with a chance below one in a billion.
     names: OnceLock<Box<[u64]>>,
+    /// Tokens of what is copied of it, by the vocabulary alone.
+    tokens: OnceLock<u64>,
 }
 
 impl Line {
@@ -153,7 +156,8 @@ impl Line {
     fn newest_first(text: &str) -> Vec<Line> {
         let place = |place: Range<usize>| {
             let length = text[place.clone()].trim_start_matches("- ").len();
-            Line { place: place.end - length..place.end, names: OnceLock::new() }
+            let place = place.end - length..place.end;
+            Line { place, names: OnceLock::new(), tokens: OnceLock::new() }
         };
         sentences(text).into_iter().rev().map(place).collect()
     }
