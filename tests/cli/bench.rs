@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, fixture};
+use crate::desk::{Desk, fixture, message};
 use crate::reader::reads;
 use crate::server::Server;
 
@@ -94,42 +94,35 @@ fn tokens_count_as_asked_and_manifest_says_how() {
     }
 }
 
+/// A folder and the files of one folder are one data set; the rest are summed under `ALL`.
 #[test]
-fn folder_is_read_recursively_and_other_files_named() {
+fn data_sets_are_told_apart_by_their_folders() {
     let desk = Desk::new();
-    desk.file("all/a/claude.jsonl", std::fs::read(fixture("claude-code.jsonl")).unwrap());
-    desk.file("all/b/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
-    desk.file("all/notes.txt", "nothing to see");
-    let ran = desk.good(&["bench", "all", "--out", "run"]);
-    assert!(ran.out.contains("2 sessions, 10 requests"), "{}", ran.out);
-    let told = desk.read("run/manifest.json");
-    assert!(told.contains("1 file is no session: notes.txt"), "{told}");
-}
-
-#[test]
-fn files_of_one_folder_are_one_data_set() {
-    let desk = Desk::new();
-    desk.file("mine/pi.jsonl", std::fs::read(fixture("pi.jsonl")).unwrap());
-    desk.file("mine/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
-    let ran = desk.good(&["bench", "mine/pi.jsonl", "mine/chat.json", "--out", "run"]);
-    assert!(ran.out.contains("mine: 2 sessions, 8 requests"), "{}", ran.out);
-}
-
-#[test]
-fn two_data_sets_are_summed_under_all() {
-    let desk = Desk::new();
-    desk.file("pi.jsonl", std::fs::read(fixture("pi.jsonl")).unwrap());
-    desk.file("other/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
-    let inputs = ["bench", "pi.jsonl", "other", "--window", "25%"];
-    desk.good(&[&inputs[..], &["--strategy", "full", "--out", "run"]].concat());
-    let rows = desk.csv("run/summary.csv");
-    let requests = |dataset: &str| {
-        let row = rows.iter().find(|r| r["dataset"] == dataset && r["strategy"] == "full");
-        row.map(|r| r["requests"].clone())
+    let put = |file: &str, from: &str| {
+        desk.file(file, std::fs::read(fixture(from)).unwrap());
     };
-    assert_eq!(requests("pi").as_deref(), Some("4"));
-    assert_eq!(requests("other").as_deref(), Some("4"));
-    assert_eq!(requests("ALL").as_deref(), Some("8"));
+    put("all/a/claude.jsonl", "claude-code.jsonl");
+    put("all/b/chat.json", "openai-chat.json");
+    desk.file("all/notes.txt", "nothing to see");
+    put("mine/pi.jsonl", "pi.jsonl");
+    put("mine/chat.json", "openai-chat.json");
+    put("pi.jsonl", "pi.jsonl");
+    for (inputs, expected) in [
+        (&["all"][..], &[("ALL", "10"), ("all", "10")][..]),
+        (&["mine/pi.jsonl", "mine/chat.json"], &[("ALL", "8"), ("mine", "8")]),
+        (&["pi.jsonl", "all/b"], &[("ALL", "8"), ("b", "4"), ("pi", "4")]),
+    ] {
+        let run = ["--window", "25%", "--strategy", "full", "--out", "run"];
+        desk.good(&[&["bench"], inputs, &run].concat());
+        let rows = desk.csv("run/summary.csv");
+        let full = rows.iter().filter(|row| row["strategy"] == "full");
+        let mut requests: Vec<(&str, &str)> =
+            full.map(|row| (row["dataset"].as_str(), row["requests"].as_str())).collect();
+        requests.sort_unstable();
+        assert_eq!(requests, expected, "{inputs:?}");
+        let told = desk.read("run/manifest.json").contains("1 file is no session: notes.txt");
+        assert_eq!(told, inputs == ["all"]);
+    }
 }
 
 #[test]
@@ -210,9 +203,9 @@ fn json_dry_run_has_numbers_of_plan() {
     let cells = desk.read("run/cells.jsonl").lines().filter(|l| l.starts_with("{\"cell\"")).count();
     assert_eq!(whole["cells"], cells);
     assert_eq!(whole["cells"], 2 * whole["strategies"].as_array().unwrap().len());
-    assert_eq!(whole["windows"], serde_json::json!(["50%"]));
+    assert_eq!(whole["windows"], json!(["50%"]));
     assert_eq!((&whole["sessions"], &whole["questions"]), (&2.into(), &0.into()));
-    assert_eq!(whole["calls"], serde_json::json!([]));
+    assert_eq!(whole["calls"], json!([]));
     assert_eq!((&whole["expected_usd"], &whole["worst_usd"]), (&0.0.into(), &0.0.into()));
     // Two repetitions of what a compactor writes, and none of the rest.
     let twice = plan(&["--strategy", "session-state", "--replicates", "2"]);
@@ -248,7 +241,7 @@ fn agents_replay_at_native_window_chats_at_half() {
     // Each data set of several has its own; what is typed holds for all of them.
     let ran = desk.good(&[&["bench", "chats", "pi.jsonl"], &run[..]].concat());
     assert_eq!(windows(&desk), BTreeSet::from([set("chats", "50%"), set("pi", "native")]));
-    assert_eq!(desk.json("run/manifest.json")["windows"], serde_json::json!(["native", "50%"]));
+    assert_eq!(desk.json("run/manifest.json")["windows"], json!(["native", "50%"]));
     assert!(ran.out.contains(" pi · native window"), "{ran:?}");
     assert!(ran.out.contains("all data sets · native window"), "{}", ran.out);
     let planned = desk.good(&["bench", "chats", "pi.jsonl", "--strategy", "fifo", "--dry-run"]).out;
@@ -286,16 +279,11 @@ fn rule_finds_data_set_rows_at_own_window() {
 #[test]
 fn prompts_over_limit_widen_native_window_with_warning() {
     let desk = Desk::new();
-    let usage = r#"{"input":300000,"output":5,"output_final":true}"#;
-    let said = |id: &str, role: &str, more: &str| {
-        format!(
-            r#"{{"id":"{id}","role":"{role}","blocks":[{{"type":"text","text":"words"}}]{more}}}"#
-        )
-    };
-    let messages = [said("a", "user", ""), said("b", "assistant", &format!(r#","usage":{usage}"#))];
-    let messages = messages.join(",");
-    let line = format!(r#"{{"id":"s","model":"claude-opus-4-5","messages":[{messages}]}}"#);
-    desk.file("long/dataset.toml", "name = \"long\"\n").file("long/sessions.jsonl", line);
+    let mut answer = message("b", "assistant", "words");
+    answer["usage"] = json!({"input": 300_000, "output": 5, "output_final": true});
+    let messages = [message("a", "user", "words"), answer];
+    let session = json!({"id": "s", "model": "claude-opus-4-5", "messages": messages});
+    desk.data_set("long", &session, &[]);
     desk.good(&["bench", "long", "--quiet", "--strategy", "fifo", "--out", "run"]);
     let warned = desk.json("run/manifest.json")["warnings"].to_string();
     assert!(warned.contains("300000 tokens, over a limit of 200000, in s"), "{warned}");
@@ -307,10 +295,12 @@ fn prompts_over_limit_widen_native_window_with_warning() {
 fn a_limit_of_nothing_selects_nothing() {
     let desk = Desk::with_sessions();
     let before = desk.list(".");
-    let ran = desk.recap(&["bench", "pi.jsonl", "--limit", "0"]);
-    assert_eq!((ran.code, ran.out.as_str()), (4, ""));
-    assert!(ran.err.contains("no session is selected\nhelp: "), "{}", ran.err);
-    assert_eq!(desk.list("."), before);
+    for gate in [&[][..], &["--strategy", "fifo", "--fail-on", "overflows > 0"]] {
+        let ran = desk.recap(&[&["bench", "pi.jsonl", "--limit", "0"], gate].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (4, ""));
+        assert!(ran.err.contains("no session is selected\nhelp: "), "{}", ran.err);
+        assert_eq!(desk.list("."), before);
+    }
 }
 
 #[test]
@@ -366,11 +356,10 @@ fn no_text_folder_contains_no_question_or_answer() {
     let desk = Desk::with_sessions();
     set_with_question(&desk);
     let server = Server::start(reads);
-    let variables = [("OPENAI_BASE_URL", &*server.base()), ("OPENAI_API_KEY", "sk-canary-4471")];
     let bench = ["bench", "set", "--strategy", "prune", "--strategy", "sliding-window-search"];
     for how in [&["--out", "worded"][..], &["--no-text", "--out", "run"]] {
         let asked = [&bench[..], &["--answerer", "openai/reader"], how].concat();
-        let ran = desk.recap_with(&variables, &asked);
+        let ran = desk.recap_at(&server.base(), &asked);
         assert!([0, 3].contains(&ran.code), "{ran:?}");
     }
     let worded = desk.csv("worded/questions.csv");

@@ -53,19 +53,12 @@ impl Talk {
 
     /// A desk with a data set of this session, of this model.
     fn on_desk(self, model: &str) -> Desk {
-        let about = "name = \"talks\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\n\
-                     origin = \"made up\"\ndescription = \"talks\"\n";
         let last = self.messages.len() - 1;
-        let session = json!({"id": "t", "model": model, "system": [], "tools": [],
-            "messages": self.messages});
+        let session = json!({"id": "t", "model": model, "messages": self.messages});
+        let question = json!({"id": "p", "session": "t", "asked_at": last, "kind": "fact",
+            "question": "Which word?", "expect": {"any_of": ["the"]}, "evidence": ["m0"]});
         let desk = Desk::new();
-        desk.file("talks/dataset.toml", about)
-            .file("talks/sessions.jsonl", session.to_string() + "\n");
-        if self.asks {
-            let question = json!({"id": "p", "session": "t", "asked_at": last, "kind": "fact",
-                "question": "Which word?", "expect": {"any_of": ["the"]}, "evidence": ["m0"]});
-            desk.file("talks/questions.jsonl", question.to_string() + "\n");
-        }
+        desk.data_set("talks", &session, &[question][..usize::from(self.asks)]);
         desk
     }
 }
@@ -282,10 +275,9 @@ fn zoea_search_takes_limit_and_owner() {
                 false => "I don't know.",
             })
         });
-        let variables = [("OPENAI_BASE_URL", &*server.base()), ("OPENAI_API_KEY", "sk-none")];
         let run = ["bench", "talks", "--strategy", "zoea-as-written", "--answerer", "openai/m"];
         let run = [&run[..], &["--set", "zoea-as-written.2.last=1", "--out", "run"]].concat();
-        let ran = desk.recap_with(&variables, &run);
+        let ran = desk.recap_at(&server.base(), &run);
         assert!([0, 3].contains(&ran.code), "{ran:?}");
         let row = |name: &str| column(&desk, "questions.csv", "zoea-as-written[2.last=1]", name);
         assert_eq!(row("recovery_calls"), ["1"], "{ran:?}");

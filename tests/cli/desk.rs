@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 /// A program that runs longer hangs. It is ended, so that its test fails by
@@ -20,6 +20,14 @@ pub struct Desk(TempDir);
 
 /// Runs by their options.
 static RUNS: Mutex<BTreeMap<String, Arc<OnceLock<Desk>>>> = Mutex::new(BTreeMap::new());
+
+/// A key that no text may ever hold.
+pub const KEY: &str = "sk-canary-4471";
+
+/// The variables of a server that stands in the place of OpenAI's.
+pub fn at(base: &str) -> [(&str, &str); 2] {
+    [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", KEY)]
+}
 
 /// What a run of the program left.
 #[derive(Debug)]
@@ -72,6 +80,18 @@ impl Desk {
         desk
     }
 
+    /// Puts a data set of one session on the desk, in a folder of its name.
+    pub fn data_set(&self, name: &str, session: &Json, questions: &[Json]) -> &Self {
+        let about = format!("name = \"{name}\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\n");
+        self.file(&format!("{name}/dataset.toml"), about);
+        self.file(&format!("{name}/sessions.jsonl"), format!("{session}\n"));
+        let questions: String = questions.iter().map(|question| format!("{question}\n")).collect();
+        if !questions.is_empty() {
+            self.file(&format!("{name}/questions.jsonl"), questions);
+        }
+        self
+    }
+
     /// Puts a file on the desk, with the folders above it.
     pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
         let path = self.path(name);
@@ -115,6 +135,11 @@ impl Desk {
     /// Runs the program with something on standard input.
     pub fn recap_on(&self, arguments: &[&str], stdin: &[u8]) -> Ran {
         self.run(&[], arguments, stdin)
+    }
+
+    /// Runs the program with a server in the place of OpenAI's, and with [`KEY`] for it.
+    pub fn recap_at(&self, base: &str, arguments: &[&str]) -> Ran {
+        self.recap_with(&at(base), arguments)
     }
 
     /// Runs the program with variables in its environment.
@@ -192,17 +217,9 @@ impl Ran {
     }
 }
 
-/// Takes a column out of a CSV file, if it is there.
-pub fn without(csv: &str, column: &str) -> Vec<Vec<String>> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(csv.as_bytes());
-    let rows: Vec<Vec<String>> =
-        reader.records().map(|r| r.unwrap().iter().map(str::to_owned).collect()).collect();
-    let at = rows[0].iter().position(|name| name == column);
-    let keep = |row: &Vec<String>| {
-        let fields = row.iter().enumerate().filter(|(n, _)| Some(*n) != at);
-        fields.map(|(_, field)| field.clone()).collect()
-    };
-    rows.iter().map(keep).collect()
+/// A message of a session with a text.
+pub fn message(id: &str, role: &str, text: &str) -> Json {
+    json!({"id": id, "role": role, "blocks": [{"type": "text", "text": text}]})
 }
 
 /// The one file that two equal runs may differ in: own CPU times.

@@ -3,17 +3,17 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, Ran};
+use crate::desk::{Desk, Ran, message};
 use crate::server::{Act, Received, Server};
 
 /// A session file of so many turns, a question and an answer of 1,000 tokens each.
 fn talk(turns: usize) -> String {
     let text = vec!["a"; 1_000].join(" ");
-    let message = |at: usize| {
+    let said = |at: usize| {
         let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
-        json!({"id": format!("m{at}"), "role": role, "blocks": [{"type": "text", "text": text}]})
+        message(&format!("m{at}"), role, &text)
     };
-    let messages: Vec<Json> = (0..2 * turns).map(message).collect();
+    let messages: Vec<Json> = (0..2 * turns).map(said).collect();
     let session = json!({"id": "talk", "system": ["s"], "tools": [], "messages": messages});
     format!("{session}\n")
 }
@@ -36,12 +36,10 @@ fn run(desk: &Desk, turns: usize, window: &str, strategy: &str, fails: usize) ->
         if request.number < fails { Act::fault(500, "", "try later") } else { reply(request) }
     });
     desk.file("talk.jsonl", talk(turns));
-    let variables = [("OPENAI_BASE_URL", server.base()), ("OPENAI_API_KEY", "k".to_owned())];
-    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
     let arguments = ["bench", "talk.jsonl", "--window", window, "--strategy", strategy];
     let role = ["--compactor", "openai/m", "--attempts", "1", "--replicates", "1"];
     let rest = ["--cuts", "none", "--out", "run"];
-    desk.recap_with(&variables, &[&arguments[..], &role, &rest].concat())
+    desk.recap_at(&server.base(), &[&arguments[..], &role, &rest].concat())
 }
 
 /// Fields of the strategy's compactions.

@@ -99,13 +99,6 @@ fn long_hostile_name_makes_run_folder_below_reports() {
     assert!(desk.path("reports").is_dir());
 }
 
-#[test]
-fn no_color_and_no_terminal_give_plain_text() {
-    let desk = Desk::with_sessions();
-    let ran = desk.good(&["bench", "pi.jsonl"]);
-    assert!(!format!("{}{}", ran.out, ran.err).contains('\u{1b}'));
-}
-
 /// What programs read is the text as it is, and shows as it is wherever it is looked at.
 #[test]
 fn json_on_standard_output_escapes_what_turns_text() {

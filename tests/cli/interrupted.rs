@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::desk::{Desk, assert_same, session};
+use crate::desk::{Desk, assert_same, at, session};
 use crate::server::{Act, Received, Server, chat};
 use serde_json::json;
 
@@ -54,7 +54,8 @@ const MANY: [&str; 8] =
 fn signal_leaves_partial_report_and_resumable_run() {
     let desk = Desk::new();
     let session = session();
-    let run = |out| [&MANY[..], &[session.as_str(), "--cuts=2", "--out", out]].concat();
+    let rule = ["--fail-on", "overflows > 1000000", "--out"];
+    let run = |out| [&MANY[..], &[session.as_str(), "--cuts=2"], &rule, &[out]].concat();
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
         let _ = std::fs::remove_dir_all(desk.path("run"));
         let mut started = start(&desk, &[], &run("run"));
@@ -171,7 +172,7 @@ fn arrived_reply_is_never_requested_again() {
             actual(request)
         });
         let base = server.base();
-        let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-test")];
+        let variables = at(&base);
         let session = session();
         let common = ["bench", &session, "--strategy", "continuation", "--strategy", "codex"];
         let models = ["--compactor", "openai/m", "--cuts=2", "--window", "25%", "--concurrency=1"];
@@ -183,7 +184,7 @@ fn arrived_reply_is_never_requested_again() {
             process.store(started.id(), Ordering::SeqCst);
             assert_eq!(started.wait().unwrap().code(), None, "it was killed");
         }
-        let resumed = desk.recap_with(&variables, &resume);
+        let resumed = desk.recap_at(&base, &resume);
         assert_eq!(resumed.code, 0, "{resumed:?}");
         let mut times: BTreeMap<String, usize> = BTreeMap::new();
         for request in server.log() {
@@ -263,7 +264,7 @@ fn cap_holds_over_signals_and_resumption() {
             Act::json(200, &reply)
         });
         let base = server.base();
-        let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-test")];
+        let variables = at(&base);
         let data = ["bench", "talk", "--window", "50%", "--strategy", "fifo", "--out", "run"];
         let money = ["--prices", "prices.json", "--max-cost", "7.3", "--answerer", "openai/m"];
         let options = [&data[..], &money, &["--concurrency=1", "--timeout=2", "--resume"]].concat();
@@ -275,7 +276,7 @@ fn cap_holds_over_signals_and_resumption() {
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert!(said.contains(told), "{name}: {said}");
         assert_eq!(desk.read("run/spent.txt").trim(), "3.600000000000", "{name}");
-        let resumed = desk.recap_with(&variables, &options);
+        let resumed = desk.recap_at(&base, &options);
         assert_eq!((resumed.code, server.requests()), (3, 6), "{name}: {resumed:?}");
         assert!(resumed.err.contains("the budget is used up"), "{name}: {}", resumed.err);
         let calls = desk.csv("run/calls.csv");
@@ -306,13 +307,15 @@ fn started_program_ends_with_run() {
         &["show", &session, "--strategy", "mine.toml"],
         &["strategies", "check", "mine.toml"],
     ];
-    for command in commands {
+    for (command, (name, code)) in
+        commands.into_iter().zip([("-INT", 130), ("-TERM", 143), ("-TERM", 143)])
+    {
         let _ = std::fs::remove_file(desk.path("pid"));
         let mut started = start(&desk, &[], command);
         let pid = || std::fs::read_to_string(desk.path("pid")).unwrap_or_default();
         until("the program was started", || !pid().is_empty());
-        signal("-TERM", started.id());
-        assert_eq!(started.wait().unwrap().code(), Some(143), "{command:?}");
+        signal(name, started.id());
+        assert_eq!(started.wait().unwrap().code(), Some(code), "{command:?}");
         let state = Command::new("ps").args(["-o", "stat=", "-p", &pid()]).output().unwrap().stdout;
         let state = String::from_utf8(state).unwrap();
         assert!(state.trim().is_empty() || state.trim().starts_with('Z'), "{command:?}: {state}");
@@ -323,11 +326,10 @@ fn started_program_ends_with_run() {
 fn what_is_no_cassette_stays_as_it_is() {
     let desk = Desk::new();
     let session = session();
-    let variables = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"), ("OPENAI_API_KEY", "sk-test")];
     for content in ["{\"name\": \"mine\"}", "{", "notes", "{\"key\":\"not hex"] {
         desk.file("mine.json", content);
         let record = ["bench", &session, "--compactor", "openai/m", "--cassette", "mine.json"];
-        let ran = desk.recap_with(&variables, &[&record[..], &["--record"]].concat());
+        let ran = desk.recap_at("http://127.0.0.1:9/v1", &[&record[..], &["--record"]].concat());
         assert_eq!(ran.code, 2, "{ran:?}");
         assert!(ran.err.contains("mine.json:1"), "{}", ran.err);
         assert_eq!(desk.read("mine.json"), content);
@@ -349,8 +351,7 @@ fn failure_to_keep_reply_stops_further_paid_calls() {
             .args(["bench", &session, "--strategy", "continuation", "--compactor", "openai/m"])
             .args(["--cuts=none", "--concurrency=1", "--cassette", "tape.jsonl", "--record"])
             .args(["--quiet", "--out", "run"])
-            .env("OPENAI_BASE_URL", server.base())
-            .env("OPENAI_API_KEY", "sk-test")
+            .envs(at(&server.base()))
             .current_dir(desk.path("."))
             .output()
             .unwrap();

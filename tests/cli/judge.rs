@@ -97,7 +97,7 @@ fn asked(more: &[&str]) -> Desk {
     let desk = Desk::new();
     let bench = ["bench", "quickstart", "--limit", "1", "--strategy", "full", "--strategy", "fifo"];
     let how = ["--answerer", "openai/reader", "--quiet", "--out", "run"];
-    let ran = judged(&desk, &Server::start(reads), &[&bench[..], &how, more].concat());
+    let ran = desk.recap_at(&Server::start(reads).base(), &[&bench[..], &how, more].concat());
     assert!([0, 3].contains(&ran.code), "{ran:?}");
     desk
 }
@@ -120,13 +120,6 @@ fn generous(request: &Received) -> Act {
         _ => json!({"reason": "It does not know.", "verdict": "abstained"}),
     };
     Act::chat(&reply.to_string())
-}
-
-/// Runs with a key and the server as OpenAI.
-fn judged(desk: &Desk, server: &Server, arguments: &[&str]) -> crate::desk::Ran {
-    let base = server.base();
-    let variables = [("OPENAI_API_KEY", "sk-canary-0123456789"), ("OPENAI_BASE_URL", &*base)];
-    desk.recap_with(&variables, arguments)
 }
 
 #[test]
@@ -161,7 +154,8 @@ fn rejudging_gives_same_cells_and_leaves_run_unchanged() {
 fn model_only_regrades_each_distinct_answer_once() {
     let desk = asked(&["--cuts", "none"]);
     let server = Server::start(generous);
-    let ran = judged(&desk, &server, &["judge", "run", "--judge", "openai/m", "--out", "new"]);
+    let ran =
+        desk.recap_at(&server.base(), &["judge", "run", "--judge", "openai/m", "--out", "new"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let (old, new) = (desk.csv("run/questions.csv"), desk.csv("new/questions.csv"));
     assert_eq!(old.len(), new.len());
@@ -196,7 +190,7 @@ fn panel_of_offline_judge_and_model_reports_agreement() {
     let desk = asked(&[]);
     let server = Server::start(generous);
     let arguments = ["judge", "run", "--judge", "offline", "--judge", "openai/m", "--out", "new"];
-    let ran = judged(&desk, &server, &arguments);
+    let ran = desk.recap_at(&server.base(), &arguments);
     // The two contradict each other over whatever is wrong: many have no grade.
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.err.contains("not answered or not graded"), "{}", ran.err);
@@ -226,7 +220,7 @@ fn ungraded_answers_are_left_out_with_reason() {
         }
         _ => generous(request),
     });
-    let ran = judged(&desk, &server, &["judge", "run", "--judge", "openai/m"]);
+    let ran = desk.recap_at(&server.base(), &["judge", "run", "--judge", "openai/m"]);
     assert_eq!(ran.code, 3, "{ran:?}");
     let rows = desk.csv("run-judged/questions.csv");
     let filtered: Vec<_> = rows
@@ -267,7 +261,7 @@ fn rejudging_never_writes_to_run_or_stray_folder() {
     }
     // A model that cannot be asked leaves nothing behind.
     let server = Server::playing(vec![Act::fault(401, "invalid_api_key", "no")]);
-    let ran = judged(&desk, &server, &["judge", "run", "--judge", "openai/m"]);
+    let ran = desk.recap_at(&server.base(), &["judge", "run", "--judge", "openai/m"]);
     assert_eq!(ran.code, 2, "{ran:?}");
     assert_eq!(desk.list("."), ["run"]);
 }
@@ -277,7 +271,7 @@ fn a_recorded_judging_costs_nothing_the_second_time() {
     let desk = asked(&[]);
     let server = Server::start(generous);
     let arguments = ["judge", "run", "--judge", "openai/m", "--cassette", "tape", "--record"];
-    assert_eq!(judged(&desk, &server, &arguments).code, 0);
+    assert_eq!(desk.recap_at(&server.base(), &arguments).code, 0);
     let requests = server.requests();
     let again = ["judge", "run", "--judge", "openai/m", "--cassette", "tape", "--replay"];
     assert_eq!(desk.good(&again).last(), " page     run-judged-2/report.html");

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, message};
 use crate::test_tools::tool;
 
 /// The server; it ends when it is dropped, and with this program.
@@ -60,44 +60,30 @@ fn strategy(desk: &Desk) {
 
 /// A short talk with two questions: this model reads a hundred tokens a second.
 fn data(desk: &Desk) {
-    let message = |id: &str, role: &str, text: &str| {
-        let filler = "The parser takes one field after the other, and quotes are kept. ".repeat(17);
-        json!({"id": id, "role": role, "blocks": [{"type": "text", "text": format!("{text} {filler}")}]})
-    };
+    let filler = "The parser takes one field after the other, and quotes are kept. ".repeat(17);
     let messages = [
-        message(
-            "u0",
-            "user",
-            "Our build server is called heron. It stands in Bremen and has 64 cores.",
-        ),
-        message("a0", "assistant", "Noted: heron in Bremen, with 64 cores."),
-        message(
-            "u1",
-            "user",
-            "The invoice number is 4471. Please write the parser for invoices next.",
-        ),
-        message(
+        ("u0", "user", "Our build server is called heron. It stands in Bremen and has 64 cores."),
+        ("a0", "assistant", "Noted: heron in Bremen, with 64 cores."),
+        ("u1", "user", "The invoice number is 4471. Please write the parser for invoices next."),
+        (
             "a1",
             "assistant",
             "The parser reads the fields one after the other, and quotes are kept.",
         ),
-        message(
-            "u2",
-            "user",
-            "Good. Now write the tests for it, one for every field of the invoice.",
-        ),
-        message("a2", "assistant", "There is one test for every field now, and all of them pass."),
+        ("u2", "user", "Good. Now write the tests for it, one for every field of the invoice."),
+        ("a2", "assistant", "There is one test for every field now, and all of them pass."),
     ];
-    let session = json!({"id": "talk", "system": ["You help."], "tools": [], "messages": messages});
-    let question = |id: &str, question: &str, value: &str, evidence: &str| {
-        let question = json!({"id": id, "session": "talk", "asked_at": 5, "kind": "fact", "question": question,
-            "expect": {"any_of": [value]}, "evidence": [evidence]});
-        question.to_string() + "\n"
-    };
-    desk.file("talk/dataset.toml", "name = \"talk\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\ndescription = \"a talk\"\n")
-        .file("talk/sessions.jsonl", session.to_string() + "\n")
-        .file("talk/questions.jsonl", question("p0", "What is the build server called?", "heron", "u0")
-            + &question("p1", "What is the invoice number?", "4471", "u1"));
+    let messages = messages.map(|(id, role, text)| message(id, role, &format!("{text} {filler}")));
+    let session = json!({"id": "talk", "system": ["You help."], "messages": messages});
+    let questions = [
+        ("p0", "What is the build server called?", "heron", "u0"),
+        ("p1", "What is the invoice number?", "4471", "u1"),
+    ];
+    let questions = questions.map(|(id, question, value, evidence)| {
+        json!({"id": id, "session": "talk", "asked_at": 5, "kind": "fact", "question": question,
+            "expect": {"any_of": [value]}, "evidence": [evidence]})
+    });
+    desk.data_set("talk", &session, &questions);
 }
 
 #[test]

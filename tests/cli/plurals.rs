@@ -1,6 +1,8 @@
 //! Nothing that people read says "1 sessions".
 
-use crate::desk::Desk;
+use serde_json::json;
+
+use crate::desk::{Desk, message};
 
 /// Words that end in s behind a count of one and are no plurals.
 const SINGULAR: &[&str] =
@@ -36,15 +38,12 @@ fn shown(page: &str) -> String {
 
 /// A data set of one session with one request, asked one question.
 fn one_of_everything(desk: &Desk) {
-    let session = r#"{"id": "only", "system": ["Be brief."], "messages": [
-        {"id": "1", "role": "user", "blocks": [{"type": "text", "text": "The port is 8443."}]},
-        {"id": "2", "role": "assistant", "blocks": [{"type": "text", "text": "Noted: 8443."}]}]}"#;
-    let question = r#"{"id": "p", "session": "only", "asked_at": 1, "kind": "fact",
-        "question": "Which port?", "expect": {"any_of": ["8443"]}, "evidence": ["1"]}"#;
-    let line = |text: &str| text.replace('\n', "") + "\n";
-    desk.file("one/dataset.toml", "name = \"one\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\n");
-    desk.file("one/sessions.jsonl", line(session));
-    desk.file("one/questions.jsonl", line(question));
+    let messages =
+        [message("1", "user", "The port is 8443."), message("2", "assistant", "Noted: 8443.")];
+    let session = json!({"id": "only", "system": ["Be brief."], "messages": messages});
+    let question = json!({"id": "p", "session": "only", "asked_at": 1, "kind": "fact",
+        "question": "Which port?", "expect": {"any_of": ["8443"]}, "evidence": ["1"]});
+    desk.data_set("one", &session, &[question]);
 }
 
 #[test]

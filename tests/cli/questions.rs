@@ -207,7 +207,6 @@ fn model_writes_run_questions_and_cassette_keeps_them() {
     let desk = Desk::new();
     let server = Server::start(author);
     let (session, base) = (session(), server.base());
-    let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-canary-4471")];
     let what = [
         "bench",
         &session,
@@ -222,7 +221,7 @@ fn model_writes_run_questions_and_cassette_keeps_them() {
         "--depth",
         "1",
     ];
-    let bench = |how: &[&str]| desk.recap_with(&variables, &[&what[..], how].concat());
+    let bench = |how: &[&str]| desk.recap_at(&base, &[&what[..], how].concat());
 
     let unkept = bench(&["--out", "none"]);
     assert_eq!(unkept.code, 2, "{unkept:?}");
@@ -255,9 +254,8 @@ fn questions_above_cost_limit_are_not_requested() {
     let desk = Desk::new();
     let server = Server::start(author);
     let (session, base) = (session(), server.base());
-    let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-canary-4471")];
     let generate = ["questions", "generate", &session, "--model", "openai/gpt-5.4"];
-    let ran = desk.recap_with(&variables, &[&generate[..], &["--max-cost", "0.01"]].concat());
+    let ran = desk.recap_at(&base, &[&generate[..], &["--max-cost", "0.01"]].concat());
     ran.is_refused();
     assert!(ran.err.contains("expected to cost $"), "{}", ran.err);
     assert!(ran.err.contains("--max-cost allows $0.01") && ran.err.contains("raise --max-cost"));
@@ -269,7 +267,6 @@ fn model_without_usable_question_stops_run_before_start() {
     let desk = Desk::new();
     let server = Server::start(|_| Act::chat("{\"questions\": []}"));
     let base = server.base();
-    let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-canary-4471")];
     let session = session();
     let arguments = [
         "bench",
@@ -282,7 +279,7 @@ fn model_without_usable_question_stops_run_before_start() {
         "tape.jsonl",
         "--record",
     ];
-    let ran = desk.recap_with(&variables, &arguments);
+    let ran = desk.recap_at(&base, &arguments);
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(ran.err.contains("openai/m wrote no usable question"), "{ran:?}");
     assert!(!desk.path("run").exists());
@@ -400,31 +397,6 @@ fn edit(path: &str, old: &str, new: &str) -> Step<'static> {
         json!({"file_path": path, "old_string": old, "new_string": new}),
         "The file was updated.",
     )
-}
-
-#[test]
-fn states_are_not_asked_and_tasks_are_graded_exactly() {
-    let create = |n: u32, subject: &str| {
-        let said = ["Task #1 created", "Task #2 created", "Task #3 created"][n as usize - 1];
-        Calls("TaskCreate", json!({"subject": subject, "description": "d"}), said)
-    };
-    let update = |n: u32, status: &str| {
-        Calls("TaskUpdate", json!({"taskId": n.to_string(), "status": status}), "Updated")
-    };
-    let made = made(vec![
-        create(1, "Chart the pier"),
-        create(2, "Paint the buoys"),
-        create(3, "Count the gulls"),
-        update(1, "in_progress"),
-        update(1, "completed"),
-        update(2, "in_progress"),
-    ]);
-    assert!(!made.keys().any(|question| question.contains("state of")), "{made:#?}");
-    let active = &made["Which item of the to-do list is in progress?"];
-    assert_eq!(active["expect"], json!({"any_of": ["Paint the buoys"]}));
-    assert_eq!(active["stale"], json!(["Chart the pier"]));
-    let next = &made["Which item of the to-do list comes next of those that are still pending?"];
-    assert_eq!(next["expect"], json!({"any_of": ["Count the gulls"]}));
 }
 
 #[test]

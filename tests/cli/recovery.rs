@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, Ran};
+use crate::desk::{Desk, Ran, message};
 use crate::reader::reads;
 use crate::server::{Act, Server};
 
@@ -13,10 +13,9 @@ use crate::server::{Act, Server};
 fn searching_dropped_text_recovers_answers_and_reports_cost() {
     let desk = Desk::new();
     let server = Server::start(reads);
-    let variables = [("OPENAI_BASE_URL", &*server.base()), ("OPENAI_API_KEY", "sk-canary-4471")];
     let bench = ["bench", "--limit", "1", "--strategy", "sliding-window-search"];
     let how = ["--cuts", "none", "--answerer", "openai/reader", "--out", "run", "--wide"];
-    let ran = desk.recap_with(&variables, &[&bench[..], &how].concat());
+    let ran = desk.recap_at(&server.base(), &[&bench[..], &how].concat());
     assert!([0, 3].contains(&ran.code), "{ran:?}");
     let summary = desk.json("run/summary.json");
     let value = |strategy: &str, id: &str| -> Json {
@@ -66,21 +65,16 @@ fn sessions() -> Desk {
         let opens = (!texts.is_empty()).then_some(["/new", "A new session."]);
         texts.extend(opens.into_iter().flatten().chain([said, reply]));
     }
-    let message = |(n, text): (usize, &&str)| {
-        let role = if n % 2 == 0 { "user" } else { "assistant" };
-        json!({"id": format!("m{n}"), "role": role, "blocks": [{"type": "text", "text": text}]})
+    let said = |(n, text): (usize, &&str)| {
+        message(&format!("m{n}"), if n % 2 == 0 { "user" } else { "assistant" }, text)
     };
-    let messages: Vec<Json> = texts.iter().enumerate().map(message).collect();
+    let messages: Vec<Json> = texts.iter().enumerate().map(said).collect();
     let last = messages.len() - 1;
-    let session = json!({"id": "t", "system": ["You help."], "tools": [], "messages": messages});
+    let session = json!({"id": "t", "system": ["You help."], "messages": messages});
     let question = json!({"id": "p", "session": "t", "asked_at": last, "kind": "fact",
         "question": QUESTION, "expect": {"any_of": ["heron"]}, "evidence": ["m0"]});
-    let about = "name = \"talks\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\n\
-                 description = \"talks\"\n";
     let desk = Desk::new();
-    desk.file("talks/dataset.toml", about)
-        .file("talks/sessions.jsonl", session.to_string() + "\n")
-        .file("talks/questions.jsonl", question.to_string() + "\n");
+    desk.data_set("talks", &session, &[question]);
     desk
 }
 
@@ -121,8 +115,7 @@ fn seeing(near: bool) -> Server {
 }
 
 fn bench(desk: &Desk, base: &str, more: &[&str]) -> Ran {
-    let variables = [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", "sk-canary-4471")];
-    desk.recap_with(&variables, &[&LIS[..], &READ, &EMBEDDED, more].concat())
+    desk.recap_at(base, &[&LIS[..], &READ, &EMBEDDED, more].concat())
 }
 
 /// What `lis` answers with its channel, and its score.
@@ -138,9 +131,8 @@ fn recovered(desk: &Desk, run: &str) -> (String, String) {
 fn sessions_rank_by_summary_embeddings_each_made_once() {
     let desk = sessions();
     let server = Server::start(reads);
-    let variables = [("OPENAI_BASE_URL", &*server.base()), ("OPENAI_API_KEY", "sk-canary-4471")];
     let how = ["--out", "words", "--wide"];
-    let words = desk.recap_with(&variables, &[&LIS[..], &READ, &how].concat());
+    let words = desk.recap_at(&server.base(), &[&LIS[..], &READ, &how].concat());
     assert_eq!(recovered(&desk, "words").1, "1");
     assert!(words.out.contains("Closed sessions are ranked by words (BM25)."), "{}", words.out);
     assert_eq!(desk.json("words/manifest.json")["embedder"], "offline");

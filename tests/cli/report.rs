@@ -46,21 +46,6 @@ fn multi_input_run_with_warnings_renders_same_bytes() {
 }
 
 #[test]
-fn run_without_text_renders_again_to_same_bytes() {
-    assert_same_again(&Desk::with_run(&["--no-text", "--strategy", "prune"]), &[]);
-}
-
-#[test]
-fn text_can_be_left_out_afterwards() {
-    let desk = Desk::with_run(&["--strategy", "prune"]);
-    // Words are packed in a block of their own for each session.
-    let words = "id=\"words-0\"";
-    assert!(desk.read("run/report.html").contains(words));
-    desk.good(&["report", "run", "--no-text"]);
-    assert!(!desk.read("run/report.html").contains(words));
-}
-
-#[test]
 fn only_the_formats_asked_for_are_written_again() {
     let desk = Desk::with_run(&["--strategy", "full"]);
     for name in ["report.html", "summary.csv"] {

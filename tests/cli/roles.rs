@@ -5,11 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, Ran};
+use crate::desk::{Desk, KEY, Ran, message};
 use crate::server::{Act, Received, Server, chat, discard};
-
-/// A key that no text may ever hold.
-const KEY: &str = "sk-canary-4471";
 
 /// A talk in which three things are said that are asked for at its end.
 const TALK: [(&str, &str); 5] = [
@@ -22,31 +19,26 @@ const TALK: [(&str, &str); 5] = [
 
 /// A data set of that talk with a question for each thing.
 pub fn talk(desk: &Desk) {
-    let message = |id: String, role: &str, text: &str| {
+    let said = |id: String, role: &str, text: &str| {
         let filler = "The parser takes one field after the other. ".repeat(45);
-        json!({"id": id, "role": role, "blocks": [{"type": "text", "text": format!("{text} {filler}")}]})
+        message(&id, role, &format!("{text} {filler}"))
     };
     let messages: Vec<Json> = (TALK.iter().enumerate())
         .flat_map(|(n, (user, reply))| {
-            [message(format!("u{n}"), "user", user), message(format!("a{n}"), "assistant", reply)]
+            [said(format!("u{n}"), "user", user), said(format!("a{n}"), "assistant", reply)]
         })
         .collect();
-    let session = json!({"id": "talk", "system": ["You help."], "tools": [], "messages": messages});
+    let session = json!({"id": "talk", "system": ["You help."], "messages": messages});
     let questions = [
         ("p0", "What is the build server called?", "heron", "u0"),
         ("p1", "Which number has the invoice?", "4471", "u1"),
         ("p2", "On which day do we deploy?", "Thursday", "u2"),
     ];
     let questions = questions.map(|(id, question, value, evidence)| {
-        let question = json!({"id": id, "session": "talk", "asked_at": 9, "kind": "fact",
-            "question": question, "expect": {"any_of": [value]}, "evidence": [evidence]});
-        question.to_string() + "\n"
+        json!({"id": id, "session": "talk", "asked_at": 9, "kind": "fact", "question": question,
+            "expect": {"any_of": [value]}, "evidence": [evidence]})
     });
-    let about = "name = \"talk\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\n\
-                 description = \"a talk\"\n";
-    desk.file("talk/dataset.toml", about)
-        .file("talk/sessions.jsonl", session.to_string() + "\n")
-        .file("talk/questions.jsonl", questions.concat());
+    desk.data_set("talk", &session, &questions);
 }
 
 /// A model that reads and grades: it answers with the first thing of the talk
@@ -98,9 +90,8 @@ fn bench(desk: &Desk, base: &str, more: &[&str]) -> Ran {
     if !desk.path("talk").exists() {
         talk(desk);
     }
-    let variables = [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", KEY)];
     let arguments = [&JUDGED, &["--strategy", "fifo"][..], more].concat();
-    desk.recap_with(&variables, &arguments)
+    desk.recap_at(base, &arguments)
 }
 
 /// Nothing that a run wrote or said holds the key.
@@ -159,10 +150,9 @@ fn models_answer_and_grade_each_distinct_question_once() {
 fn judge_decides_whether_statement_is_true() {
     let desk = Desk::with_sessions();
     let run = |name: &str, server: &Server, more: &[&str]| {
-        let variables = [("OPENAI_BASE_URL", &*server.base()), ("OPENAI_API_KEY", KEY)];
         let bench = ["bench", "claude-code.jsonl", "--strategy", "fifo", "--cuts", "recorded"];
         let judge = ["--questions", "none", "--judge", "openai/m", "--out", name];
-        let ran = desk.recap_with(&variables, &[&bench[..], &judge, more].concat());
+        let ran = desk.recap_at(&server.base(), &[&bench[..], &judge, more].concat());
         let facts = if desk.path(name).exists() {
             desk.csv(&format!("{name}/facts.csv"))
         } else {
@@ -253,11 +243,9 @@ fn useless_model_is_reported_first_and_unranked() {
             Act::chat("They talked about some things.")
         }
     });
-    let variables = [("OPENAI_BASE_URL", server.base()), ("OPENAI_API_KEY", KEY.to_owned())];
-    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
     let run = ["replay", "quickstart", "--strategy", "claude-code", "--strategy", "fifo"];
     let role = ["--compactor", "openai/m", "--replicates", "1", "--out", "run"];
-    let ran = desk.recap_with(&variables, &[&run[..], &role].concat());
+    let ran = desk.recap_at(&server.base(), &[&run[..], &role].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
 
     let summary = desk.csv("run/summary.csv");
@@ -309,8 +297,6 @@ fn model_without_one_usable_reply_is_stopped_early() {
             }
             _ => Act::chat(&answer(request)),
         });
-        let variables = [("OPENAI_BASE_URL", server.base()), ("OPENAI_API_KEY", KEY.to_owned())];
-        let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
         let asked = ["bench", "quickstart", "--limit=1", "--strategy=fifo", "--cuts=none"];
         let (command, roles): (&[&str], &[&str]) = match role {
             "judge" => (&asked, &["--judge", "openai/judge", "--answerer", "openai/a"]),
@@ -321,7 +307,7 @@ fn model_without_one_usable_reply_is_stopped_early() {
             ),
         };
         let calls = ["--replicates=1", "--concurrency=1", "--attempts=1", "--out=run"];
-        let ran = desk.recap_with(&variables, &[command, roles, &calls].concat());
+        let ran = desk.recap_at(&server.base(), &[command, roles, &calls].concat());
         assert_eq!(ran.code, 3, "{role}: {ran:?}");
         let stopped = format!(
             "openai/{role} was stopped as {role}: none of its first 8 replies was usable; the last: {why}"
@@ -334,24 +320,6 @@ fn model_without_one_usable_reply_is_stopped_early() {
         let others = server.requests() - own;
         assert!(others < 30, "{role}: {others} requests of others");
     }
-}
-
-#[test]
-fn interrupted_run_pays_only_for_missing_calls() {
-    let desk = Desk::new();
-    let record = ["--cassette", "tape.jsonl", "--record", "--attempts", "1", "--out"];
-    let half = Server::start(|request| match request.number {
-        0..4 => knows(request),
-        _ => Act::fault(503, "overloaded", "come back later"),
-    });
-    let ran = bench(&desk, &half.base(), &[&record[..], &["a"]].concat());
-    assert_eq!(ran.code, 3, "{ran:?}");
-    let lines = desk.read("tape.jsonl").lines().count();
-    assert_eq!(lines, 4, "what was answered is kept, what was not is not");
-    let whole = Server::start(knows);
-    let again = bench(&desk, &whole.base(), &[&record[..], &["b"]].concat());
-    assert_eq!(again.code, 0, "{again:?}");
-    assert_eq!(whole.requests() + lines, desk.csv("b/calls.csv").len());
 }
 
 /// What a fault does to a run, wherever it strikes.
@@ -411,11 +379,10 @@ fn in_order(desk: &Desk, base: &str) -> Ran {
     if !desk.path("talk").exists() {
         talk(desk);
     }
-    let variables = [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", KEY)];
     let roles = ["--answerer", "openai/m", "--strategy", "fifo", "--jobs", "1"];
     let line = ["--attempts", "2", "--timeout", "1", "--concurrency", "1"];
     let data = ["bench", "talk", "--window", "50%", "--out", "run", "--resume"];
-    desk.recap_with(&variables, &[&data[..], &roles, &line].concat())
+    desk.recap_at(base, &[&data[..], &roles, &line].concat())
 }
 
 #[test]
@@ -622,13 +589,12 @@ fn dry_run_counts_answers_to_each_repetition() {
         Act::chat(&format!("They spoke of the parser, at {}. ", request.number).repeat(12))
     });
     let base = server.base();
-    let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", KEY)];
     let data = ["bench", "talk", "--window", "50%", "--strategy", "continuation"];
     let roles = ["--compactor", "openai/c", "--answerer", "openai/a"];
     let command = [&data[..], &roles].concat();
-    let plan = desk.recap_with(&variables, &[&command[..], &["--dry-run", "--json"]].concat());
+    let plan = desk.recap_at(&base, &[&command[..], &["--dry-run", "--json"]].concat());
     let plan: Json = serde_json::from_str(&plan.out).unwrap();
-    let ran = desk.recap_with(&variables, &[&command[..], &["--out", "run"]].concat());
+    let ran = desk.recap_at(&base, &[&command[..], &["--out", "run"]].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
     let calls = desk.csv("run/calls.csv");
     for role in plan["calls"].as_array().unwrap() {

@@ -138,8 +138,7 @@ const ASKED: [&str; 13] = [
 ];
 
 fn asked(desk: &Desk, base: &str, more: &[&str]) -> crate::desk::Ran {
-    let variables = [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", "sk-test")];
-    desk.recap_with(&variables, &[&ASKED[..], more].concat())
+    desk.recap_at(base, &[&ASKED[..], more].concat())
 }
 
 #[test]

@@ -71,11 +71,7 @@ fn data(desk: &Desk) {
     }
     let session = json!({"id": "-home-adalove-acme", "project": "/home/adalove/acme-rocket",
         "messages": messages});
-    desk.file(
-        "-home-adalove-acme/dataset.toml",
-        "name = \"-home-adalove-acme\"\nversion = \"1\"\n",
-    );
-    desk.file("-home-adalove-acme/sessions.jsonl", format!("{session}\n"));
+    desk.data_set("-home-adalove-acme", &session, &[]);
 }
 
 /// What of it stands in a run folder, by what was planted.

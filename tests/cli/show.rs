@@ -1,6 +1,6 @@
 //! `recap show`: the exact context of one request, and that after a cut.
 
-use crate::desk::{Desk, session};
+use crate::desk::{Desk, message, session};
 
 /// What `show` prints below its last headline.
 fn differences(out: &str) -> &str {
@@ -209,16 +209,12 @@ fn absent_cut_is_refused_with_reason() {
 #[test]
 fn what_a_strategy_told_the_user_is_shown_from_then_on() {
     let desk = Desk::new();
-    let message = |at: usize, tokens: usize| {
+    let said = |(at, tokens): (usize, usize)| {
         let text = vec!["a"; tokens].join(" ");
-        serde_json::json!({
-            "id": format!("m{at}"), "role": (["user", "assistant"][at % 2]),
-            "blocks": [{"type": "text", "text": text}],
-        })
+        message(&format!("m{at}"), ["user", "assistant"][at % 2], &text)
     };
-    let messages: Vec<_> = (0..).zip([9_000, 10, 10, 10]).map(|(at, n)| message(at, n)).collect();
-    let talk = serde_json::json!({"id": "t", "system": [], "tools": [], "messages": messages});
-    desk.file("talk.jsonl", format!("{talk}\n"));
+    let messages: Vec<_> = (0..).zip([9_000, 10, 10, 10]).map(said).collect();
+    desk.file("talk.jsonl", format!("{}\n", serde_json::json!({"id": "t", "messages": messages})));
     let at = |request: &str| {
         let lis = ["show", "talk.jsonl", "--strategy", "lis", "--window", "10000", "--no-scale"];
         desk.good(&[&lis[..], &["--request", request]].concat()).out

@@ -154,14 +154,6 @@ fn override_adds_own_row_beside_original() {
 }
 
 #[test]
-fn strategy_file_override_names_file_by_path() {
-    let desk = desk(MINE);
-    let set = ["--strategy", "mine.toml", "--set", "mine.toml.last=1"];
-    desk.good(&[&["bench", "pi.jsonl", "--out", "run"], &set[..]].concat());
-    assert_eq!(rows(&desk), ["empty", "full", "id-list", "mine", "mine[last=1]"]);
-}
-
-#[test]
 fn a_cell_that_breaks_a_pair_fails_alone() {
     let desk = desk(&MINE.replace("last = 3", "last = 1\nkeep_pairs = false"));
     let ran = desk.recap(&["bench", "pi.jsonl", "--strategy", "mine.toml", "--out", "run"]);
@@ -298,46 +290,6 @@ fn nondeterministic_program_is_reported() {
 }
 
 #[test]
-#[cfg(unix)]
-fn an_interrupted_run_leaves_no_program_behind() {
-    use std::process::Command;
-    let desk = program("open('pid', 'w').write(str(os.getpid())) and time.sleep(600)");
-    let mut run = Command::new(assert_cmd::cargo::cargo_bin!("recap"))
-        .args(["bench", "pi.jsonl", "--strategy", "mine.toml", "--out", "run"])
-        .current_dir(desk.path("."))
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let pid = || std::fs::read_to_string(desk.path("pid")).ok().filter(|pid| !pid.is_empty());
-    for _ in 0..10_000 {
-        if pid().is_some() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let pid = pid().expect("the program was started");
-    let interrupt = run.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &interrupt]).status().unwrap().success());
-    assert_eq!(run.wait().unwrap().code(), Some(130));
-    let state = Command::new("ps").args(["-o", "stat=", "-p", &pid]).output().unwrap().stdout;
-    let state = String::from_utf8(state).unwrap();
-    assert!(state.trim().is_empty() || state.trim().starts_with('Z'), "{state}");
-}
-
-#[test]
-fn show_prints_effective_numbers_at_window_and_written() {
-    let desk = Desk::with_sessions();
-    let shown = desk.good(&["strategies", "show", "prune-once", "--window", "50%"]).out;
-    // The seed's 8,000 and 2,000 are meant for 150,000; they scale with shares alone.
-    assert_says(&shown, &["tool output over 4000", "protect = 1000  (written: 2000)"]);
-    for window in ["native", "75000"] {
-        let native = desk.good(&["strategies", "show", "prune-once", "--window", window]).out;
-        assert_says(&native, &["tool output over 8000", "  protect = 2000\n"]);
-    }
-}
-
-#[test]
 fn show_writes_the_files_that_a_system_keeps() {
     let desk = Desk::with_sessions();
     let options = ["show", "pi.jsonl", "--strategy", "gencode", "--files", "kept"];
@@ -347,21 +299,6 @@ fn show_writes_the_files_that_a_system_keeps() {
     assert_says(&again, &["not empty", "--files"]);
     let none = ["show", "pi.jsonl", "--strategy", "fifo", "--files", "other"];
     assert_says(&desk.refused(&none), &["has not written any files"]);
-}
-
-#[test]
-fn strategies_are_separated_by_commas_or_repeated() {
-    let desk = desk(MINE);
-    let names = |strategy: &[&str], out: &str| -> Vec<String> {
-        let flags = strategy.iter().flat_map(|name| ["--strategy", name]);
-        let line: Vec<&str> =
-            ["bench", "--quiet", "pi.jsonl", "--out", out].into_iter().chain(flags).collect();
-        desk.good(&line);
-        desk.csv(&format!("{out}/summary.csv")).iter().map(|row| row["strategy"].clone()).collect()
-    };
-    let listed = names(&["fifo,mine.toml"], "a");
-    assert_eq!(listed, names(&["fifo", "mine.toml"], "b"));
-    assert!(listed.contains(&"fifo".to_owned()) && listed.contains(&"mine".to_owned()));
 }
 
 #[test]

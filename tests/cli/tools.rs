@@ -1,29 +1,6 @@
 //! The smaller commands: import, strategies, datasets, completions, man pages, help.
 
-use crate::desk::{Desk, without};
-
-#[test]
-fn imported_session_benches_to_original_requests() {
-    for (format, file) in [
-        ("claude-code", "claude-code.jsonl"),
-        ("pi", "pi.jsonl"),
-        ("codex", "codex.jsonl"),
-        ("opencode", "opencode.json"),
-        ("openai-chat", "openai-chat.json"),
-        ("auto", "claude-code.jsonl"),
-    ] {
-        let desk = Desk::with_sessions();
-        let ran = desk.good(&["import", format, file, "-o", "native"]);
-        assert_eq!(ran.out, "1 session in native\n");
-        desk.good(&["bench", file, "--quiet", "--out", "a"]);
-        desk.good(&["bench", "native", "--quiet", "--out", "b"]);
-        for name in ["requests.csv", "references.csv"] {
-            let [a, b] = ["a", "b"].map(|run| desk.read(&format!("{run}/{name}")));
-            assert_eq!(without(&a, "dataset"), without(&b, "dataset"), "{file}, {name}");
-        }
-        assert!(desk.csv("b/requests.csv").iter().all(|r| r["dataset"] == "native"));
-    }
-}
+use crate::desk::Desk;
 
 #[test]
 fn import_refuses_to_overwrite() {
@@ -59,40 +36,31 @@ fn strategies_are_listed_one_a_line() {
 #[test]
 fn strategies_show_prints_window_numbers_and_prompts() {
     let desk = Desk::new();
-    let at = |window: &str| desk.good(&["strategies", "show", "prune", "--window", window]).out;
-    let out = at("50%");
-    assert!(out.contains("at a window of 100000"), "{out}");
-    // Half of the native window of 200,000: the threshold of 20,000 is 10,000.
-    assert!(out.contains("and over 10000"), "{out}");
-    assert!(out.contains("\nnumbers of tokens and characters: written for a window of 200000;"));
-    let out = at("100000");
-    assert!(
-        out.contains("and over 20000") && out.contains("no number scales at a model's"),
-        "{out}"
-    );
-    let out = desk.good(&["strategies", "show", "chunked-summary", "--window", "100k"]).out;
-    let scales = "\n1.keep_recent, 1.max_tokens, 1.when.reserve: written for a window of 200000;";
-    assert!(out.contains(scales) && out.contains("keep_recent = 10000"), "{out}");
-    let out = desk.good(&["strategies", "show", "continuation"]).out;
-    assert!(out.contains("\n--- "), "a prompt is printed\n{out}");
-}
-
-#[test]
-fn strategies_show_takes_a_window_as_bench_does() {
-    let desk = Desk::new();
-    let at = |window: &str| desk.good(&["strategies", "show", "prune", "--window", window]).out;
-    let plain = at("200000");
-    assert_eq!(at("200k"), plain);
-    assert_eq!(at("native"), plain, "prune is written for a window of 200,000");
-    assert!(at("25%").contains("at a window of 50000: "), "{}", at("25%"));
-    let shown =
+    let at =
         |name: &str, window: &str| desk.good(&["strategies", "show", name, "--window", window]).out;
-    // Thresholds stand in tokens beside the shares.
-    assert!(
-        shown("fifo", "100k").contains("above 0.85 of window (85000 tokens)"),
-        "{}",
-        shown("fifo", "100k")
-    );
+    // The numbers of prune are written for 200,000 tokens and those of prune-once for 150,000; they
+    // scale with shares alone. Of chunked-summary those that it lists scale at a model's window too.
+    for (name, window, says) in [
+        ("prune", "50%", &["at a window of 100000", "and over 10000"][..]),
+        ("prune", "50%", &["\nnumbers of tokens and characters: written for a window of 200000;"]),
+        ("prune", "100000", &["and over 20000", "no number scales at a model's"]),
+        ("prune-once", "50%", &["tool output over 4000", "protect = 1000  (written: 2000)"]),
+        ("prune-once", "native", &["tool output over 8000", "  protect = 2000\n"]),
+        ("prune-once", "75000", &["tool output over 8000", "  protect = 2000\n"]),
+        ("chunked-summary", "100k", &["keep_recent = 10000"]),
+        (
+            "chunked-summary",
+            "100k",
+            &["\n1.keep_recent, 1.max_tokens, 1.when.reserve: written for a window of 200000;"],
+        ),
+        ("fifo", "100k", &["above 0.85 of window (85000 tokens)"]),
+        ("continuation", "native", &["\n--- "]),
+    ] {
+        let out = at(name, window);
+        assert!(says.iter().all(|part| out.contains(part)), "{name} at {window}: {says:?}\n{out}");
+    }
+    let plain = at("prune", "200000");
+    assert_eq!([at("prune", "200k"), at("prune", "native")], [plain.clone(), plain]);
 }
 
 #[test]
