@@ -253,13 +253,15 @@ fn finish(
 /// Renders what finished before a signal came.
 fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exit, Failure> {
     let run = RunRecord::read(folder.path())?;
+    let path = folder.path().display();
+    let resume = "the same command with --out and --resume finishes the run";
     if run.results.cells().next().is_none() {
-        return Err(Failure::with_code(exit, "interrupted before anything finished"));
+        let nothing = Failure::with_code(exit, "interrupted before anything finished");
+        return Err(nothing.help(format!("{resume}; {path} keeps the replies that came")));
     }
     render(arguments, folder, &measure_run(run))?;
-    let path = folder.path().display();
     wire::say(&format!("interrupted; what finished is in {path}"));
-    wire::say("help: the same command with --out and --resume finishes the run");
+    wire::say(&format!("help: {resume}"));
     Ok(exit)
 }
 
