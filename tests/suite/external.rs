@@ -158,52 +158,60 @@ fn program_is_sent_context_and_its_new_messages() {
 #[test]
 fn each_answer_becomes_what_is_sent() {
     for (name, answer, states, sent) in [
-        ("missing messages are evicted", "keep(*m['context'][-2:])", "...VV", &["a a", "a a"][..]),
+        (
+            "missing messages are evicted",
+            "keep(*m['context'][-2:])",
+            "...VV",
+            &["assistant a a", "user a a"][..],
+        ),
         (
             "messages come back as they were sent",
             "{'type': 'context', 'messages': m['messages'][3:]}",
             "...VV",
-            &["a a", "a a"],
+            &["assistant a a", "user a a"],
         ),
         (
             "another text edits a result and replaces prose",
             "keep('m0', 'm1', {'id': 'm2', 'text': 'cut'}, {'id': 'm3', 'text': 'said'}, 'm4')",
             "VVEFV",
-            &["a a", "{\"n", "cut", "said", "a a"],
+            &["user a a", "assistant {\"n", "tool cut", "assistant said", "user a a"],
         ),
         (
             "a new message covers those that are missing",
             "keep({'role': 'user', 'text': 'sum'}, 'm4')",
             "FFFFV",
-            &["sum", "a a"],
+            &["user sum", "user a a"],
         ),
         (
             "new messages stand in the place of the first that they cover; m3 is not covered",
             "keep('m0', {'role': 'user', 'text': 'one', 'covers': ['m1', 'm2']}, \
              {'role': 'assistant', 'text': 'two'}, 'm4')",
             "VFF.V",
-            &["a a", "one", "two", "a a"],
+            &["user a a", "user one", "assistant two", "user a a"],
         ),
         (
             "a summary may be first, whatever it covers",
             "keep({'role': 'user', 'text': 'head', 'covers': ['m1', 'm2']}, 'm0', 'm3', 'm4')",
             "VFFVV",
-            &["head", "a a", "a a", "a a"],
+            &["user head", "user a a", "assistant a a", "user a a"],
         ),
         (
             "operations are those of the context",
             "operate({'edit': {'id': 'm2', 'text': 'cut'}}, {'evict': ['m3']}, \
-             {'fold': {'ids': ['m0'], 'into': [{'role': 'user', 'text': 'began'}]}}, \
+             {'fold': {'ids': ['m0'], 'into': [{'role': 'assistant', 'text': 'began'}]}}, \
              {'note': {'key': 'hint', 'text': 'be brief'}})",
             "FVE.V",
-            &["be brief", "began", "{\"n", "cut", "a a"],
+            &["hint be brief", "assistant began", "assistant {\"n", "tool cut", "user a a"],
         ),
     ] {
         let first = format!("talk(lambda m: {answer} if m['call'] == 1 else operate())");
         let (ledger, all) = Folder::new(&first).at(2);
         assert_eq!(ledger, states, "{name}");
-        let begins = |(text, begin): (&(String, String), &&str)| text.1.starts_with(begin);
-        assert!(all.len() == sent.len() && all.iter().zip(sent).all(begins), "{name}: {all:?}");
+        // An entry is named by its number and role, a note by its key.
+        let said = all.iter().map(|(by, text)| [by.rsplit(' ').next().unwrap(), text].join(" "));
+        let said: Vec<String> = said.collect();
+        let begins = |(said, begin): (&String, &&str)| said.starts_with(begin);
+        assert!(said.len() == sent.len() && said.iter().zip(sent).all(begins), "{name}: {said:?}");
     }
 }
 
