@@ -257,7 +257,7 @@ fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exi
     let resume = "the same command with --out and --resume finishes the run";
     if run.results.cells().next().is_none() {
         let nothing = Failure::with_code(exit, "interrupted before anything finished");
-        return Err(nothing.help(format!("{resume}; {path} keeps the replies that came")));
+        return Err(nothing.help(format!("{resume}; replies of models so far are kept in {path}")));
     }
     render(arguments, folder, &measure_run(run))?;
     wire::say(&format!("interrupted; what finished is in {path}"));

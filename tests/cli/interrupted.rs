@@ -275,7 +275,8 @@ fn cap_holds_over_signals_and_resumption() {
         let ended = started.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert!(said.contains(told), "{name}: {said}");
-        let resumable = said.contains("--resume finishes the run; run keeps the replies that came");
+        let resumable =
+            said.contains("--resume finishes the run; replies of models so far are kept in run");
         assert_eq!(resumable, name == "-INT", "{name}: {said}");
         assert_eq!(desk.read("run/spent.txt").trim(), "3.600000000000", "{name}");
         let resumed = desk.recap_at(&base, &options);
