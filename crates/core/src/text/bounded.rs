@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::memmem;
 
 use crate::text::{IdentifierClass, Paths};
@@ -99,7 +99,6 @@ impl NeedleSet {
         let automaton = (!spellings.is_empty()).then(|| {
             AhoCorasick::builder()
                 .match_kind(MatchKind::Standard)
-                .kind(Some(AhoCorasickKind::ContiguousNFA))
                 .build(&spellings)
                 .expect("fewer than 2^31 short patterns fit an automaton")
         });
@@ -285,10 +284,12 @@ pub fn last_component(text: &str, class: IdentifierClass) -> Option<&str> {
 
 /// Letters of scripts without case (Chinese, Japanese …) write their words
 /// without spaces, so there they end an identifier instead of lengthening it.
+#[inline]
 pub(super) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii() && (c.is_lowercase() || c.is_uppercase())
 }
 
+#[inline]
 pub(super) fn is_path_char(c: char) -> bool {
     is_word(c) || matches!(c, '-' | '.' | '~' | '@' | '+')
 }

@@ -128,29 +128,27 @@ impl<'a> Scan<'a> {
     fn runs(&mut self, line: Range<usize>) {
         let text = &self.text[line.clone()];
         let mut ticked = false;
-        let mut from: Option<usize> = None;
-        let ends = text.char_indices().chain([(text.len(), ' ')]);
-        let mut escaped = false;
-        for (at, c) in ends {
-            // `\\nfoo` in quoted source is a line end and `foo`.
-            let escape =
-                escaped && matches!(c, 'n' | 't' | 'r') && !is_in_windows_path(&text[..at - 1]);
-            escaped = c == '\\' && !escaped;
-            if escape {
-                continue;
-            }
-            if is_run(c) {
-                from.get_or_insert(at);
-                continue;
-            }
-            if let Some(start) = from.take().filter(|&start| !is_plain_word(&text[start..at])) {
+        let mut at = 0;
+        while at < text.len() {
+            let start = at;
+            at = end_of_run(text, start);
+            if !is_plain_word(&text[start..at]) {
                 let quoted = text[..start].ends_with(['"', '\'', '`'])
                     || text[at..].starts_with(['"', '\'', '`'])
                     || text[start..].starts_with("--");
                 let code = self.code || self.fenced || ticked || quoted;
                 self.run(line.start + start..line.start + at, code);
             }
+            let mut after = text[at..].chars();
+            let Some(c) = after.next() else { break };
+            // `\\nfoo` in quoted source is a line end and `foo`.
+            let escape = c == '\\'
+                && match after.next() {
+                    Some('n' | 't' | 'r') => !is_in_windows_path(&text[..at]),
+                    next => next == Some('\\'),
+                };
             ticked ^= c == '`';
+            at += c.len_utf8() + usize::from(escape);
         }
     }
 
@@ -244,13 +242,28 @@ fn without_lead(text: &str) -> &str {
     ["this.", "self."].iter().find_map(|lead| rest.strip_prefix(lead)).unwrap_or(rest)
 }
 
-/// Characters that runs are made of: those of identifiers, paths and addresses.
-fn is_run(c: char) -> bool {
-    let is_mark = matches!(
-        c,
-        '-' | '.' | '/' | ':' | '@' | '~' | '%' | '+' | '?' | '=' | '&' | '#' | ',' | '*' | '$'
-    );
-    is_mark || is_word(c)
+/// The ASCII characters that runs are made of: those of identifiers, paths and addresses.
+const RUN: [bool; 256] = {
+    let bytes = b"_-./:@~%+?=&#,*$0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    let mut run = [false; 256];
+    let mut at = 0;
+    while at < bytes.len() {
+        run[bytes[at] as usize] = true;
+        at += 1;
+    }
+    run
+};
+
+/// The end of the run that begins at `at`, which is empty where none does.
+fn end_of_run(text: &str, mut at: usize) -> usize {
+    loop {
+        let rest = text.as_bytes()[at..].iter();
+        at += rest.take_while(|byte| RUN[usize::from(**byte)]).count();
+        match text[at..].chars().next() {
+            Some(c) if !c.is_ascii() && is_word(c) => at += c.len_utf8(),
+            _ => return at,
+        }
+    }
 }
 
 /// Whether a run is a word of prose with what ends sentences, as most are: it has no shape of an
@@ -282,11 +295,10 @@ fn gutter(line: &str) -> usize {
 /// `Co-Authored-By: …`, `Signed-off-by: …` and similar lines, which are written
 /// automatically.
 fn is_trailer(line: &str) -> bool {
-    line.trim_start().split_once(": ").is_some_and(|(key, _)| {
-        key.len() < 40
-            && key.to_ascii_lowercase().ends_with("-by")
-            && key.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-')
-    })
+    let line = line.trim_start();
+    let is_key = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'-';
+    let (key, rest) = line.split_at(line.bytes().take_while(is_key).count());
+    key.len() < 40 && rest.starts_with(": ") && key.to_ascii_lowercase().ends_with("-by")
 }
 
 /// What kind of identifier a reference is.

@@ -16,6 +16,10 @@ pub(super) fn classify(body: &str, code: bool) -> Option<(IdentifierClass, usize
         (is_file_name, IdentifierClass::Path),
         (is_dotted, IdentifierClass::Dotted),
     ];
+    // All other shapes have a mark or a digit.
+    if body.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_') {
+        return is_compound(body).then_some((IdentifierClass::Identifier, body.len()));
+    }
     if let Some(length) = date(body) {
         return Some((IdentifierClass::Date, length));
     }

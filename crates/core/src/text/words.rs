@@ -11,7 +11,8 @@ const LONGEST: usize = 64;
 /// too short nor too long, as they are written.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !is_word(c)).filter(|word| {
-        (SHORTEST..=LONGEST).contains(&word.chars().take(LONGEST + 1).count())
+        word.len() >= SHORTEST
+            && (SHORTEST..=LONGEST).contains(&word.chars().take(LONGEST + 1).count())
             && word.chars().any(char::is_alphabetic)
     })
 }
