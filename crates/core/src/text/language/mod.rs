@@ -136,23 +136,31 @@ const TENS: &str = "twenty thirty forty fifty sixty seventy eighty ninety";
 const ORDINALS: &str =
     "first - third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth";
 
-/// The position of a word in a list of words with spaces between.
-fn position(list: &str, word: &str) -> Option<u64> {
-    list.split(' ').position(|listed| listed == word).map(|at| at as u64)
-}
+const MONTHS: &str =
+    "january february march april may june july august september october november december";
+
+/// Values by their words.
+type Values = LazyLock<FxHashMap<&'static str, u64>>;
+
+static CARDINAL_VALUES: Values = LazyLock::new(|| {
+    let tens = (20..).step_by(10).zip(TENS.split(' '));
+    (0..).zip(UNITS.split(' ')).chain(tens).map(|(value, word)| (word, value)).collect()
+});
+
+static ORDINAL_VALUES: Values = LazyLock::new(|| {
+    let lists = [ORDINALS, MONTHS, "once twice"];
+    let values = lists.into_iter().flat_map(|list| (1..).zip(list.split(' ')));
+    values.filter(|(_, word)| *word != "-").map(|(value, word)| (word, value)).collect()
+});
 
 /// The value of a number word below a hundred, in lower case.
 pub fn cardinal(word: &str) -> Option<u64> {
-    position(UNITS, word).or_else(|| Some(10 * (2 + position(TENS, word)?)))
+    CARDINAL_VALUES.get(word).copied()
 }
 
-/// The value of `first` to `twelfth`, and of `once` and `twice`.
+/// The value of `first` to `twelfth`, of a month, and of `once` and `twice`.
 pub fn ordinal(word: &str) -> Option<u64> {
-    match word {
-        "once" => Some(1),
-        "twice" => Some(2),
-        _ => Some(1 + position(ORDINALS, word).filter(|_| word != "-")?),
-    }
+    ORDINAL_VALUES.get(word).copied()
 }
 
 /// What a word multiplies the number word before it by.
@@ -237,6 +245,8 @@ mod tests {
         assert_eq!((cardinal("zero"), cardinal("nineteen")), (Some(0), Some(19)));
         assert_eq!((cardinal("ninety"), cardinal("hundred")), (Some(90), None));
         assert_eq!((ordinal("third"), ordinal("second")), (Some(3), None));
+        assert_eq!((ordinal("twelfth"), ordinal("-")), (Some(12), None));
+        assert_eq!((ordinal("twice"), ordinal("december")), (Some(2), Some(12)));
         assert_eq!(scale("million"), Some(1_000_000));
         let written = ["1,234.50", "007", "0", "2.0", "1,2"].map(plain);
         let expected = [Some("1234.5"), Some("7"), Some("0"), Some("2"), None];

@@ -187,8 +187,6 @@ const REACH: usize = 8;
 const DENIES: &str = "cannot instead neither never no none nor not unlike without";
 const PAST: &str = "was were used previously previous former formerly originally original initially \
     initial earlier from old before until past replaced had";
-const MONTHS: &str =
-    "january february march april may june july august september october november december";
 
 /// A word, a number, or a sign that is neither.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,8 +224,11 @@ fn read(text: &str) -> Vec<Term> {
                 || raw.split(',').map(|part| plain(part).unwrap_or_default()).collect(),
                 |value| vec![value],
             );
-            terms
-                .extend(values.into_iter().map(|value| term(format!("#{value}"), "", raw, clause)));
+            terms.extend(
+                values
+                    .into_iter()
+                    .map(|value| term(format!("#{value}"), String::new(), raw, clause)),
+            );
             rest = ["st", "nd", "rd", "th"]
                 .iter()
                 .find_map(|end| rest.strip_prefix(end))
@@ -235,9 +236,9 @@ fn read(text: &str) -> Vec<Term> {
         } else if first.is_alphabetic() {
             let word = bare(folded(raw));
             let key = value(&word, raw).map_or_else(|| stem(&word), |value| format!("#{value}"));
-            terms.push(term(key, &word, raw, clause));
+            terms.push(term(key, word, raw, clause));
         } else if is_sign(first) {
-            terms.push(term(first.to_string(), "", raw, clause));
+            terms.push(term(first.to_string(), String::new(), raw, clause));
         } else if ends_clause(first, &terms, rest) {
             clause += 1;
         }
@@ -246,9 +247,9 @@ fn read(text: &str) -> Vec<Term> {
     terms
 }
 
-fn term(key: String, word: &str, raw: &str, clause: u32) -> Term {
+fn term(key: String, word: String, raw: &str, clause: u32) -> Term {
     let is_capital = raw.starts_with(char::is_uppercase);
-    Term { key, word: word.to_owned(), is_capital, is_denied: false, is_past: false, clause }
+    Term { key, word, is_capital, is_denied: false, is_past: false, clause }
 }
 
 /// Length in bytes of the word, the number or the mark that a text begins with.
@@ -317,13 +318,9 @@ fn bare(word: String) -> String {
 /// The value of a number word, and the number of a month: dates compare by their
 /// numbers, `7 May 2023` with `2023-05-07`.
 fn value(word: &str, raw: &str) -> Option<u64> {
-    let month = || {
-        let is_name =
-            !matches!(word, "may" | "march" | "august") || raw.starts_with(char::is_uppercase);
-        let at = MONTHS.split(' ').position(|month| month == word).filter(|_| is_name)?;
-        Some(at as u64 + 1)
-    };
-    cardinal(word).or_else(|| ordinal(word)).or_else(month)
+    let is_number =
+        !matches!(word, "may" | "march" | "august") || raw.starts_with(char::is_uppercase);
+    cardinal(word).or_else(|| ordinal(word)).filter(|_| is_number)
 }
 
 /// Marks what negations deny and what words for the past call former.
