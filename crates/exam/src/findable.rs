@@ -36,6 +36,24 @@ pub struct Findable {
     questions: Vec<Option<Asked>>,
 }
 
+/// A context in which the answers to several questions are looked for.
+#[derive(Debug)]
+pub struct ReadContext {
+    parts: Vec<Part>,
+    /// Number of its passages, and of their terms.
+    passages: u64,
+    terms: u64,
+}
+
+/// A part of a context.
+#[derive(Debug)]
+enum Part {
+    /// Messages as they were recorded.
+    Recorded(Range<MessageIndex>),
+    /// A text that a strategy wrote, in place of a message or beside them.
+    Written(Arc<Passages>, Option<MessageIndex>),
+}
+
 /// What a question asks for.
 #[derive(Debug)]
 struct Asked {
@@ -46,8 +64,9 @@ struct Asked {
     from: MessageIndex,
     values: Vec<Value>,
     former: Vec<Sought>,
-    /// Where its words stand in each message.
-    hits: OnceLock<Vec<Vec<TermHit>>>,
+    /// Where its words stand in the messages, and in written texts, by their place in memory.
+    hits: OnceLock<Vec<TermHit>>,
+    written: Mutex<FxHashMap<usize, Vec<TermHit>>>,
     /// The parts of values that a passage states, by the place of its text in memory
     /// and its number.
     stated: Mutex<StatedParts>,
@@ -66,9 +85,16 @@ type WrittenTexts = FxHashMap<(String, Option<MessageIndex>), Arc<Passages>>;
 /// The parts of values that each passage states.
 type StatedParts = FxHashMap<(usize, u32), Arc<[bool]>>;
 
-/// A passage of a text, and how often it holds a word of the question, by the
-/// position of the word.
-type TermHit = (u32, usize, u32);
+/// A word of a question in a passage.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct TermHit {
+    /// The message of the passage; after all of them where the text has none.
+    message: MessageIndex,
+    passage: u32,
+    /// The position of the word in the question.
+    term: usize,
+    count: u32,
+}
 
 impl Findable {
     /// The questions come with the first message of their evidence. Nothing is read until a
@@ -81,20 +107,42 @@ impl Findable {
         Self { messages, read: OnceLock::new(), written: Mutex::default(), questions }
     }
 
+    /// Reads a context, whose written texts are given by their hashes.
+    pub fn context(
+        &self,
+        context: &[SnapshotPart],
+        texts: &BTreeMap<String, String>,
+    ) -> ReadContext {
+        let written =
+            |hash: &str, message| Part::Written(self.written(&texts[hash], hash, message), message);
+        let parts = context.iter().map(|part| match part {
+            SnapshotPart::Messages { from, to } => Part::Recorded(*from..*to),
+            SnapshotPart::Edited { text, message } => written(text, Some(*message)),
+            SnapshotPart::Written { text, .. } => written(text, None),
+        });
+        let mut read = ReadContext { parts: parts.collect(), passages: 0, terms: 0 };
+        for part in &read.parts {
+            let texts = match part {
+                Part::Recorded(place) => &self.read()[place.start as usize..place.end as usize],
+                Part::Written(text, _) => std::slice::from_ref(text),
+            };
+            for text in texts {
+                read.passages += text.places.len() as u64;
+                read.terms += text.total;
+            }
+        }
+        read
+    }
+
     /// Whether the answer to a question is findable in a context; `None` where no
     /// value is expected: a rubric, yes or no, and what cannot be known. The parts of
     /// a list may stand in several of the best passages.
-    pub fn is_findable(
-        &self,
-        question: usize,
-        context: &[SnapshotPart],
-        texts: &BTreeMap<String, String>,
-    ) -> Option<bool> {
+    pub fn is_findable(&self, question: usize, context: &ReadContext) -> Option<bool> {
         let asked = self.questions[question].as_ref()?;
         let mut stated = vec![false; asked.values.iter().map(|value| value.parts.len()).sum()];
-        let best = self.best(asked, context, texts).into_iter();
+        let best = self.best(asked, context).into_iter();
         for (passages, number, _) in best.filter(|(.., answers)| *answers) {
-            let own = asked.stated_in(&passages, number);
+            let own = asked.stated_in(passages, number);
             stated.iter_mut().zip(own.iter()).for_each(|(all, own)| *all |= own);
         }
         let mut stated = stated.into_iter();
@@ -104,36 +152,60 @@ impl Findable {
         }))
     }
 
-    /// The passages of a context that share most with a question, best first; of two
-    /// that score alike the later one, which is newer.
-    fn best(
-        &self,
+    /// The passages of a context that share most with a question, best first, and whether they
+    /// may answer it; of two that score alike the later one, which is newer.
+    fn best<'a>(
+        &'a self,
         asked: &Asked,
-        context: &[SnapshotPart],
-        texts: &BTreeMap<String, String>,
-    ) -> Vec<(Arc<Passages>, u32, bool)> {
-        let mut parts: Vec<Part<'_>> = Vec::new();
-        for part in context {
-            match part {
-                SnapshotPart::Messages { from, to } => {
-                    let hits = asked.hits.get_or_init(|| self.hits(asked));
-                    parts.extend((*from..*to).map(|message| {
-                        let at = message as usize;
-                        let hits = Cow::Borrowed(&*hits[at]);
-                        (Arc::clone(&self.read()[at]), hits, message >= asked.from)
-                    }));
-                }
-                SnapshotPart::Edited { text, message } => {
-                    let (passages, hits) = self.written(asked, &texts[text], text, Some(*message));
-                    parts.push((passages, hits, *message >= asked.from));
-                }
-                SnapshotPart::Written { text, .. } => {
-                    let (passages, hits) = self.written(asked, &texts[text], text, None);
-                    parts.push((passages, hits, true));
+        context: &'a ReadContext,
+    ) -> Vec<(&'a Passages, u32, bool)> {
+        let hits = context.parts.iter().map(|part| self.hits(asked, part));
+        let hits: Vec<Cow<'_, [TermHit]>> = hits.collect();
+        let mut holding = vec![0_u32; asked.terms.len()];
+        hits.iter().flat_map(|own| own.iter()).for_each(|hit| holding[hit.term] += 1);
+        let all = context.passages as f64;
+        let rarities: Vec<f64> = holding.iter().map(|held| rarity(f64::from(*held), all)).collect();
+        let mean = (context.terms as f64 / all.max(1.0)).max(1.0);
+        let mut best: Vec<(f64, &Passages, &TermHit)> = Vec::new();
+        for (part, hits) in context.parts.iter().zip(&hits) {
+            for passage in hits.chunk_by(|a, b| (a.message, a.passage) == (b.message, b.passage)) {
+                let first = &passage[0];
+                let text = match part {
+                    Part::Recorded(_) => &self.read()[first.message as usize],
+                    Part::Written(text, _) => text,
+                };
+                let length = f64::from(text.lengths[first.passage as usize]) / mean;
+                let score =
+                    |hit: &TermHit| rarities[hit.term] * saturated(f64::from(hit.count), length);
+                let score: f64 = passage.iter().map(score).sum();
+                let at = best.partition_point(|(other, ..)| *other > score);
+                if at < BEST {
+                    best.insert(at, (score, text, first));
+                    best.truncate(BEST);
                 }
             }
         }
-        ranked(asked.terms.len(), &parts)
+        let best = best.into_iter();
+        best.map(|(_, text, hit)| (text, hit.passage, hit.message >= asked.from)).collect()
+    }
+
+    /// Where the words of a question stand in a part of a context.
+    fn hits<'a>(&self, asked: &'a Asked, part: &Part) -> Cow<'a, [TermHit]> {
+        match part {
+            Part::Recorded(messages) => {
+                let each = || (0..).zip(self.read()).flat_map(|(at, text)| asked.hits_in(text, at));
+                let hits = asked.hits.get_or_init(|| each().collect());
+                let place = |message| hits.partition_point(|hit| hit.message < message);
+                Cow::Borrowed(&hits[place(messages.start)..place(messages.end)])
+            }
+            Part::Written(text, message) => {
+                let mut known = asked.written.lock().expect("no holder panics");
+                let hits = known
+                    .entry(Arc::as_ptr(text).addr())
+                    .or_insert_with(|| asked.hits_in(text, message.unwrap_or(MessageIndex::MAX)));
+                Cow::Owned(hits.clone())
+            }
+        }
     }
 
     fn read(&self) -> &[Arc<Passages>] {
@@ -155,60 +227,13 @@ impl Findable {
         }
     }
 
-    fn hits(&self, asked: &Asked) -> Vec<Vec<TermHit>> {
-        self.read().iter().map(|passages| asked.hits_in(passages)).collect()
-    }
-
-    /// A text that a strategy wrote, in place of a message or beside them.
-    fn written<'a>(
-        &self,
-        asked: &Asked,
-        text: &str,
-        hash: &str,
-        message: Option<MessageIndex>,
-    ) -> (Arc<Passages>, Cow<'a, [TermHit]>) {
+    /// The passages of a text that a strategy wrote.
+    fn written(&self, text: &str, hash: &str, message: Option<MessageIndex>) -> Arc<Passages> {
         let lead = message.map_or("", |message| self.lead(message as usize));
         let mut known = self.written.lock().expect("no holder panics");
         let passages = known.entry((hash.to_owned(), message));
-        let passages =
-            Arc::clone(passages.or_insert_with(|| Arc::new(Passages::new(&Arc::from(text), lead))));
-        drop(known);
-        let hits = asked.hits_in(&passages);
-        (passages, Cow::Owned(hits))
+        Arc::clone(passages.or_insert_with(|| Arc::new(Passages::new(&Arc::from(text), lead))))
     }
-}
-
-/// A text of a context, where the words of a question stand in it, and whether it may answer.
-type Part<'a> = (Arc<Passages>, Cow<'a, [TermHit]>, bool);
-
-/// The best passages of texts whose places with `terms` words of a question are known.
-fn ranked(terms: usize, parts: &[Part<'_>]) -> Vec<(Arc<Passages>, u32, bool)> {
-    let all: u64 = parts.iter().map(|(passages, ..)| passages.len()).sum();
-    let words: u64 = parts.iter().map(|(passages, ..)| passages.total()).sum();
-    let mut holding = vec![0_u32; terms];
-    for (_, hits, _) in parts {
-        hits.iter().for_each(|(_, term, _)| holding[*term] += 1);
-    }
-    let rarities: Vec<f64> =
-        holding.iter().map(|held| rarity(f64::from(*held), all as f64)).collect();
-    let mean = (words as f64 / all.max(1) as f64).max(1.0);
-    let mut best: Vec<(f64, &Arc<Passages>, u32, bool)> = Vec::new();
-    for (passages, hits, answers) in parts {
-        for passage in hits.chunk_by(|a, b| a.0 == b.0) {
-            let number = passage[0].0;
-            let length = f64::from(passages.length(number)) / mean;
-            let score =
-                |(_, term, count): &TermHit| rarities[*term] * saturated(f64::from(*count), length);
-            let score: f64 = passage.iter().map(score).sum();
-            let at = best.partition_point(|(other, ..)| *other > score);
-            if at < BEST {
-                best.insert(at, (score, passages, number, *answers));
-                best.truncate(BEST);
-            }
-        }
-    }
-    let best = best.into_iter();
-    best.map(|(_, passages, number, answers)| (Arc::clone(passages), number, answers)).collect()
 }
 
 impl Asked {
@@ -229,14 +254,16 @@ impl Asked {
             values,
             former,
             hits: OnceLock::new(),
+            written: Mutex::default(),
             stated: Mutex::default(),
         })
     }
 
     /// Where the words of the question stand in a text, in the order of its passages.
-    fn hits_in(&self, passages: &Passages) -> Vec<TermHit> {
-        let each = self.terms.iter().enumerate().flat_map(|(at, term)| {
-            passages.holding(*term).map(move |(passage, count)| (passage, at, count))
+    fn hits_in(&self, passages: &Passages, message: MessageIndex) -> Vec<TermHit> {
+        let each = self.terms.iter().enumerate().flat_map(|(term, key)| {
+            let held = passages.holding(*key);
+            held.map(move |(passage, count)| TermHit { message, passage, term, count })
         });
         let mut hits: Vec<TermHit> = each.collect();
         hits.sort_unstable();
@@ -244,12 +271,12 @@ impl Asked {
     }
 
     /// Which parts of the values a passage states, with no former value after them.
-    fn stated_in(&self, passages: &Arc<Passages>, number: u32) -> Arc<[bool]> {
-        let key = (Arc::as_ptr(passages).addr(), number);
+    fn stated_in(&self, passages: &Passages, number: u32) -> Arc<[bool]> {
+        let key = (std::ptr::from_ref(passages).addr(), number);
         if let Some(known) = self.stated.lock().expect("no holder panics").get(&key) {
             return Arc::clone(known);
         }
-        let passage = Haystack::new(passages.passage(number));
+        let passage = passages.haystack(number);
         let former = self.former.iter().filter_map(|value| passage.last(value, false)).max();
         let parts = self.values.iter().flat_map(|value| &value.parts);
         let stated: Arc<[bool]> = parts
@@ -287,10 +314,13 @@ type Hit = (u32, u32);
 struct Passages {
     text: Arc<str>,
     places: Vec<Range<usize>>,
-    /// Number of terms of each passage.
+    /// Number of terms of each passage, and of all.
     lengths: Vec<u32>,
+    total: u64,
     /// Terms in order, each with its passages in order.
     terms: Vec<(Term, Hit)>,
+    /// Each passage as values are looked for in it, read when one first is.
+    haystacks: Box<[OnceLock<Box<Haystack>>]>,
 }
 
 impl Passages {
@@ -319,27 +349,19 @@ impl Passages {
             terms.extend(counted);
         }
         terms.sort_unstable();
-        Self { text: Arc::clone(text), places, lengths, terms }
-    }
-
-    /// Number of passages.
-    fn len(&self) -> u64 {
-        self.places.len() as u64
-    }
-
-    /// Number of terms of a passage.
-    fn length(&self, passage: u32) -> u32 {
-        self.lengths[passage as usize]
-    }
-
-    /// Number of terms of all passages.
-    fn total(&self) -> u64 {
-        self.lengths.iter().map(|length| u64::from(*length)).sum()
+        let total = lengths.iter().map(|length| u64::from(*length)).sum();
+        let haystacks = places.iter().map(|_| OnceLock::new()).collect();
+        Self { text: Arc::clone(text), places, lengths, total, terms, haystacks }
     }
 
     /// The text of a passage.
     fn passage(&self, number: u32) -> &str {
         &self.text[self.places[number as usize].clone()]
+    }
+
+    fn haystack(&self, number: u32) -> &Haystack {
+        let read = || Box::new(Haystack::new(self.passage(number)));
+        self.haystacks[number as usize].get_or_init(read)
     }
 
     /// The passages that hold a term.
@@ -468,7 +490,16 @@ mod tests {
     /// Whether the answer is findable in all of these messages.
     fn found(texts: &[&str], question: &Question) -> Option<bool> {
         let findable = Findable::new(messages(texts), [(question, 0)]);
-        findable.is_findable(0, &[all(texts.len())], &BTreeMap::new())
+        shows(&findable, &[all(texts.len())], &BTreeMap::new())
+    }
+
+    /// Whether the answer to the only question is findable in a context.
+    fn shows(
+        findable: &Findable,
+        context: &[SnapshotPart],
+        texts: &BTreeMap<String, String>,
+    ) -> Option<bool> {
+        findable.is_findable(0, &findable.context(context, texts))
     }
 
     fn all(messages: usize) -> SnapshotPart {
@@ -482,11 +513,11 @@ mod tests {
         let findable = Findable::new(messages(&texts), [(&port, 0)]);
         let sent = |from, to| {
             let context = [SnapshotPart::Messages { from, to }];
-            findable.is_findable(0, &context, &BTreeMap::new())
+            shows(&findable, &context, &BTreeMap::new())
         };
         assert_eq!((sent(0, 3), sent(1, 2)), (Some(true), Some(true)));
         assert_eq!((sent(0, 1), sent(2, 3)), (Some(false), Some(false)));
-        assert_eq!(findable.is_findable(0, &[], &BTreeMap::new()), Some(false));
+        assert_eq!(shows(&findable, &[], &BTreeMap::new()), Some(false));
     }
 
     #[test]
@@ -526,7 +557,8 @@ mod tests {
         let asked = question("Which port of which service?", &["gamma"], &[]);
         let findable = Findable::new(messages(&texts), [(&asked, 0)]);
         let own = findable.questions[0].as_ref().unwrap();
-        let best = findable.best(own, &[all(3)], &BTreeMap::new());
+        let context = findable.context(&[all(3)], &BTreeMap::new());
+        let best = findable.best(own, &context);
         let best: Vec<&str> = best.iter().map(|(text, number, _)| text.passage(*number)).collect();
         assert_eq!(best, ["service gamma", "port beta", "port alpha"]);
     }
@@ -553,11 +585,11 @@ mod tests {
         session[0].0 = Role::Assistant;
         session[1].0 = Role::Tool;
         let findable = Findable::new(session, [(&asked, 0)]);
-        assert_eq!(findable.is_findable(0, &[all(3)], &BTreeMap::new()), Some(true));
+        assert_eq!(shows(&findable, &[all(3)], &BTreeMap::new()), Some(true));
         // Cleared, nothing is left of it.
         let texts = BTreeMap::from([("cleared".to_owned(), "[cleared]".to_owned())]);
         let cleared = SnapshotPart::Edited { message: 1, text: "cleared".into() };
-        assert_eq!(findable.is_findable(0, &[cleared], &texts), Some(false));
+        assert_eq!(shows(&findable, &[cleared], &texts), Some(false));
     }
 
     #[test]
@@ -570,7 +602,7 @@ mod tests {
         ]);
         let written = SnapshotPart::Written { role: Role::User, text: "summary".into() };
         let edited = SnapshotPart::Edited { message: 0, text: "cleared".into() };
-        let found = |context: &[SnapshotPart]| findable.is_findable(0, context, &texts);
+        let found = |context: &[SnapshotPart]| shows(&findable, context, &texts);
         assert_eq!(found(std::slice::from_ref(&written)), Some(true));
         assert_eq!(found(std::slice::from_ref(&edited)), Some(false));
         assert_eq!(found(&[edited, written]), Some(true));
@@ -648,7 +680,7 @@ mod tests {
         let store = question("Which store was chosen?", &["SQLite"], &[]);
         let findable = Findable::new(messages(&texts), [(&store, 1)]);
         let texts = BTreeMap::from([("cut".to_owned(), "Which store: SQLite".to_owned())]);
-        let shown = |part| findable.is_findable(0, &[part], &texts);
+        let shown = |part| shows(&findable, &[part], &texts);
         assert_eq!(shown(SnapshotPart::Messages { from: 0, to: 1 }), Some(false));
         assert_eq!(shown(SnapshotPart::Messages { from: 0, to: 2 }), Some(true));
         let edited = |message| SnapshotPart::Edited { message, text: "cut".into() };

@@ -55,7 +55,9 @@ pub fn controls(session: &Session, questions: &[&Question]) -> Vec<Controls> {
         let text = preamble_text(session, question.asked_at);
         let preamble = vec![SnapshotPart::Written { role: Role::System, text: text.clone() }];
         let texts = BTreeMap::from([(text.clone(), text)]);
-        let in_context = |context: &[SnapshotPart]| findable.is_findable(number, context, &texts);
+        let in_context = |context: &[SnapshotPart]| {
+            findable.is_findable(number, &findable.context(context, &texts))
+        };
         let found = [in_context(&preamble), in_context(&near), in_context(&whole)];
         let findable = match found {
             [Some(empty), Some(evidence), Some(full)] => Some([empty, evidence, full]),

@@ -18,7 +18,7 @@ use recap_core::model::{
     Answer, CellOutcome, GradedAnswer, Judgement, NoGrade, QuestionFacts, QuestionRow, Recovered,
     Snapshot, SnapshotPart,
 };
-use recap_exam::findable::Findable;
+use recap_exam::findable::{Findable, ReadContext};
 use recap_exam::roles::answerer::{AnswerContext, Answerer, Passage, Searched};
 use recap_exam::roles::finder::Finder;
 use recap_exam::roles::judge::Grading;
@@ -95,7 +95,11 @@ impl Asking {
         here: &[&PendingQuestion],
         channel: Option<&'static RecoverySpec>,
     ) -> Vec<QuestionRow> {
-        let found = here.iter().map(|asked| self.found(asked, snapshot, texts));
+        if here.is_empty() {
+            return Vec::new();
+        }
+        let context = self.findable.context(&snapshot.parts, texts);
+        let found = here.iter().map(|asked| self.found(asked, &context));
         let mut rows: Vec<QuestionRow> = found.collect();
         let Some(answerer) = &self.roles.answerer else { return rows };
         let answers = self.answers(&**answerer, snapshot, texts, here).await;
@@ -115,19 +119,14 @@ impl Asking {
     }
 
     /// What is known of a question without a model.
-    fn found(
-        &self,
-        asked: &PendingQuestion,
-        snapshot: &Snapshot,
-        texts: &BTreeMap<String, String>,
-    ) -> QuestionRow {
+    fn found(&self, asked: &PendingQuestion, context: &ReadContext) -> QuestionRow {
         let number = asked.question as usize;
         QuestionRow {
             question: asked.question,
             snapshot: asked.snapshot,
             evidence: asked.evidence,
             age_compactions: asked.age_compactions,
-            findable: self.findable.is_findable(number, &snapshot.parts, texts),
+            findable: self.findable.is_findable(number, context),
             answered: None,
             recovered: None,
         }
