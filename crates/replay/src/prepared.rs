@@ -14,7 +14,7 @@ use recap_core::model::{
     Session, SessionFacts, Usage, UsedAgain,
 };
 use recap_core::tokens::Counter;
-use recap_exam::facts::{CutPlace, Cuts, Mining, MiningRules, Survival, places};
+use recap_exam::facts::{CutPlace, Cuts, LastComponents, Mining, MiningRules, Survival, places};
 use recap_strategy::{Archived, Recording};
 
 /// A session with its sizes, its exam and its times.
@@ -26,6 +26,8 @@ pub struct PreparedSession {
     pub timeline: Arc<Timeline>,
     /// Finds the references of the exam in contexts.
     pub survival: Survival,
+    /// Where the last components of references and of facts at cuts stand.
+    pub last_components: Arc<LastComponents>,
     /// The facts that measures need.
     pub facts: Arc<SessionFacts>,
     /// Text of each message, by its hash.
@@ -95,9 +97,11 @@ impl PreparedSession {
         let no_cut = places.as_ref().err().filter(|_| cuts != Cuts::None).cloned();
         let cut = |place: CutPlace| (mining.facts_at(&place), place);
         let cuts = places.unwrap_or_default().into_iter().map(cut);
-        let cuts = cuts.map(|(facts, place)| (place, facts)).collect();
+        let cuts: Vec<_> = cuts.map(|(facts, place)| (place, facts)).collect();
         let used_again = used_again(&session, &exact, &mining);
-        let survival = Survival::new(&session, &exam);
+        let references = exam.references.iter().chain(cuts.iter().flat_map(|(_, facts)| facts));
+        let last_components = LastComponents::new(references, (0u32..).zip(&session.messages));
+        let survival = Survival::with(&session, &exam, &last_components);
         let mut texts = BTreeMap::new();
         let sized = (0u32..).zip(&session.messages).zip(&recording.sizes.messages);
         let messages = sized.map(|((at, message), weight)| {
@@ -144,6 +148,7 @@ impl PreparedSession {
             timeline,
             recording,
             survival,
+            last_components: Arc::new(last_components),
             facts: Arc::new(facts),
             texts: Arc::new(texts),
             cuts: Arc::new(cuts),

@@ -17,7 +17,7 @@ mod survival;
 pub use candidates::MiningRules;
 pub use mining::{Mining, mine};
 pub use place::{CompactableMessage, CutPlace, Cuts, Places, places};
-pub use survival::{Carrier, ContextView, Survival, Written};
+pub use survival::{Carrier, ContextView, LastComponents, Survival, Written};
 
 #[cfg(test)]
 mod mining_tests;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidates::texts;
 use super::mining::paths;
 use recap_core::model::{
-    Exam, IdentifierClass, LedgerState, MessageIndex, Reference, ReferenceState, Session,
+    Exam, IdentifierClass, LedgerState, Message, MessageIndex, Reference, ReferenceState, Session,
 };
 use recap_core::text::bounded::last_component;
 use recap_core::text::{IdentifierOptions, Needle, NeedleSet, Paths, identifiers, words};
@@ -101,18 +101,27 @@ enum Carried {
 impl Survival {
     /// Prepares the exam of `session`; one pass over its texts.
     pub fn new(session: &Session, exam: &Exam) -> Survival {
+        let messages = (0u32..).zip(&session.messages);
+        Self::with(session, exam, &LastComponents::new(&exam.references, messages))
+    }
+
+    /// Prepares the exam of `session`, of which is known where the last components stand.
+    ///
+    /// # Panics
+    ///
+    /// If that is not known of one.
+    pub fn with(session: &Session, exam: &Exam, last: &LastComponents) -> Survival {
         let paths = paths(session);
         let mut by_text: FxHashMap<&str, u32> = FxHashMap::default();
         let mut names = Vec::new();
         let mut numbers = Vec::new();
         for reference in &exam.references {
             let number = *by_text.entry(&reference.text).or_insert_with(|| {
-                names.push(Name::new(reference, &paths));
+                names.push(Name::new(reference, &paths, last));
                 names.len() as u32 - 1
             });
             numbers.push(number);
         }
-        locate(session, &mut names);
         let (spellings, meaning) = spellings(&names);
         Survival {
             exam: Arc::new(SearchedFacts {
@@ -276,17 +285,27 @@ enum Found {
     Recorded,
 }
 
+/// The last component of an identifier, and the class by which it is searched for.
+fn last_of(reference: &Reference) -> Option<(&str, IdentifierClass)> {
+    let class = match reference.class {
+        IdentifierClass::Dotted => IdentifierClass::Identifier,
+        other => other,
+    };
+    Some((last_component(&reference.text, reference.class)?, class))
+}
+
+fn last_needle((name, class): &(&str, IdentifierClass)) -> Needle {
+    Needle::new(name, *class, &Paths::default())
+}
+
 impl Name {
-    fn new(reference: &Reference, paths: &Paths<'_>) -> Name {
-        let class = match reference.class {
-            IdentifierClass::Dotted => IdentifierClass::Identifier,
-            other => other,
-        };
+    fn new(reference: &Reference, paths: &Paths<'_>, known: &LastComponents) -> Name {
+        let last = last_of(reference);
+        let sources = last.map(|(name, class)| known.0[&(name.to_owned(), class)].clone());
         Name {
             whole: Needle::new(&reference.text, reference.class, paths),
-            last: last_component(&reference.text, reference.class)
-                .map(|last| Needle::new(last, class, &Paths::default())),
-            last_sources: Vec::new(),
+            last: last.as_ref().map(last_needle),
+            last_sources: sources.unwrap_or_default(),
         }
     }
 
@@ -325,26 +344,57 @@ fn spellings(names: &[Name]) -> (NeedleSet, Vec<(u32, Carried)>) {
     (NeedleSet::new(needles), meaning)
 }
 
-/// Finds the messages that hold the last components.
-fn locate(session: &Session, names: &mut [Name]) {
-    let mut owners = Vec::new();
-    let mut needles = Vec::new();
-    for (number, name) in names.iter().enumerate() {
-        if let Some(last) = &name.last {
-            owners.push(number);
-            needles.push(last.clone());
-        }
-    }
-    let set = NeedleSet::new(&needles);
-    for (index, message) in (0u32..).zip(&session.messages) {
-        texts(message, &mut |_, text| {
-            set.scan(text, |needle, _| {
-                let sources = &mut names[owners[needle as usize]].last_sources;
-                if sources.last() != Some(&index) {
-                    sources.push(index);
-                }
+/// The messages that hold the last component of each identifier, by the component: a session is
+/// searched once, for itself and for its parts.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LastComponents(FxHashMap<(String, IdentifierClass), Vec<MessageIndex>>);
+
+impl LastComponents {
+    /// Searches messages, with their positions, for those of references.
+    pub fn new<'a>(
+        references: impl IntoIterator<Item = &'a Reference>,
+        messages: impl IntoIterator<Item = (MessageIndex, &'a Message)>,
+    ) -> Self {
+        let names: FxHashSet<(&str, IdentifierClass)> =
+            references.into_iter().filter_map(last_of).collect();
+        let names: Vec<(&str, IdentifierClass)> = names.into_iter().collect();
+        let needles: Vec<Needle> = names.iter().map(last_needle).collect();
+        let set = NeedleSet::new(&needles);
+        let mut sources = vec![Vec::new(); names.len()];
+        for (index, message) in messages {
+            texts(message, &mut |_, text| {
+                set.scan(text, |needle, _| {
+                    let known: &mut Vec<MessageIndex> = &mut sources[needle as usize];
+                    if known.last() != Some(&index) {
+                        known.push(index);
+                    }
+                });
             });
-        });
+        }
+        let names = names.into_iter().map(|(name, class)| (name.to_owned(), class));
+        Self(names.zip(sources).collect())
+    }
+
+    /// Those of references in a part of the session: its messages, with their positions in the
+    /// whole and whether their text was changed.
+    ///
+    /// # Panics
+    ///
+    /// If the whole was not searched for one of them.
+    pub fn part(
+        &self,
+        references: &[Reference],
+        messages: &[Message],
+        taken: &[(MessageIndex, bool)],
+    ) -> Self {
+        let changed = (0..).zip(messages).zip(taken).filter(|(_, (_, changed))| *changed);
+        let mut part = Self::new(references, changed.map(|(message, _)| message));
+        for (name, sources) in &mut part.0 {
+            let same = self.0[name].iter().filter_map(|&at| taken.binary_search(&(at, false)).ok());
+            sources.extend(same.map(|at| at as MessageIndex));
+            sources.sort_unstable();
+        }
+        part
     }
 }
 

@@ -76,7 +76,9 @@ impl CutSegment {
             references: facts.iter().map(|f| numbers.reference(f, first, place.request)).collect(),
             did_without: 0,
         };
-        let survival = Survival::new(&recording.session, &exam);
+        let part = &recording.session;
+        let last = whole.last_components.part(&exam.references, &part.messages, &taken);
+        let survival = Survival::with(part, &exam, &last);
         let asked = questions.iter().filter_map(|&at| whole.facts.question(at));
         let facts = SessionFacts {
             messages: messages.iter().map(|&m| whole.facts.messages[m as usize].clone()).collect(),
@@ -101,6 +103,7 @@ impl CutSegment {
             timeline: Arc::new(whole.timeline.part(messages.iter().copied())),
             recording,
             survival,
+            last_components: Arc::default(),
             facts: Arc::new(facts),
             texts: Arc::default(),
             cuts: Arc::default(),

@@ -175,6 +175,21 @@ proptest! {
 }
 
 #[test]
+fn part_of_a_session_has_the_last_components_of_its_own_messages() {
+    let of = |text| talk(vec![user(text), user(FILLER), agent("src/net/pool_guard.rs")]);
+    let references = exam(&of("zebra src/net/pool_guard.rs")).references;
+    let texts =
+        ["in pool_guard.rs", "other/pool_guard.rs", "none", "pool_guard.rs", "pool_guard.rs"];
+    let messages = texts.map(user);
+    let search = |messages: &[Message]| LastComponents::new(&references, (0..).zip(messages));
+    let part = [messages[1].clone(), user("[cleared]"), messages[4].clone()];
+    let taken = [(1, false), (3, true), (4, false)];
+    let found = search(&messages).part(&references, &part, &taken);
+    assert_eq!(found, search(&part));
+    assert_ne!(found, search(&part[..2]));
+}
+
+#[test]
 fn text_is_searched_for_name_and_statement() {
     let t =
         talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
