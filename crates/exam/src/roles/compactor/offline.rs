@@ -40,8 +40,8 @@ impl Offline {
         Self { counter }
     }
 
-    /// The asked shape with as many lines as fit.
-    fn produce(&self, task: &Task) -> Result<(Produced, String), CompactorError> {
+    /// The asked shape with as many lines as fit, and its tokens as text.
+    fn produce(&self, task: &Task) -> Result<(Produced, u64), CompactorError> {
         let bound = task.max_tokens();
         let before = SentText::new(before(task));
         let headings = self.headings(task);
@@ -52,8 +52,9 @@ impl Offline {
         let fitting = |lines: &[&str]| {
             let produced = shaped(task, lines, is_headed);
             let text = text(&produced);
-            let fits = self.counter.count(&text) <= bound && (is_silent || !text.is_empty());
-            fits.then_some((produced, text))
+            let tokens = self.counter.count(&text);
+            let fits = tokens <= bound && (is_silent || !text.is_empty());
+            fits.then_some((produced, tokens))
         };
         let lengths: Vec<usize> =
             successors(Some(lines.len()), |&n| (n > 1).then(|| n - n / 16 - 1)).collect();
@@ -126,8 +127,7 @@ impl Offline {
 #[async_trait]
 impl Compactor for Offline {
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
-        let (produced, text) = self.produce(task)?;
-        let written = self.counter.count(&text);
+        let (produced, written) = self.produce(task)?;
         let usage = CallUsage { input: self.input(task), output: written };
         Ok(Reply::unmodelled(produced, usage, written))
     }
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     /// The asked shape with as many lines as fit, after each step with a sixteenth of them less.
-    fn step_by_step(offline: &Offline, task: &Task, is_headed: bool) -> Option<(Produced, String)> {
+    fn step_by_step(offline: &Offline, task: &Task, is_headed: bool) -> Option<(Produced, u64)> {
         let before = SentText::new(before(task));
         let mut lines: Vec<&str> =
             offline.lines(task, &before).into_iter().map(|(line, _)| line).collect();
@@ -331,9 +331,9 @@ mod tests {
         loop {
             let produced = shaped(task, &lines, is_headed);
             let text = text(&produced);
-            if offline.counter.count(&text) <= task.max_tokens() && (is_silent || !text.is_empty())
-            {
-                return Some((produced, text));
+            let tokens = offline.counter.count(&text);
+            if tokens <= task.max_tokens() && (is_silent || !text.is_empty()) {
+                return Some((produced, tokens));
             }
             match lines.as_mut_slice() {
                 [] => return None,
