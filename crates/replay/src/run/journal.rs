@@ -214,60 +214,11 @@ pub(super) fn write_line(
     kind: Kind,
     content: &impl Serialize,
 ) -> io::Result<()> {
-    let mut line = Hashing::new(out);
-    write!(line, "{{\"{}\":", <&str>::from(kind))?;
+    let mut line = format!("{{\"{}\":", <&str>::from(kind)).into_bytes();
     serde_json::to_writer(&mut line, content)?;
-    let sum = line.hash();
-    let Hashing { mut buffer, out, .. } = line;
-    writeln!(buffer, "{SUM}{}{END}", &sum[..DIGITS])?;
-    out.write_all(&buffer)
-}
-
-/// Bytes that are held until they are written.
-const BUFFER: usize = 16 << 10;
-
-/// Passes on what is written to it, and hashes it.
-struct Hashing<W> {
-    out: W,
-    hasher: blake3::Hasher,
-    buffer: Vec<u8>,
-}
-
-impl<W: Write> Hashing<W> {
-    fn new(out: W) -> Self {
-        Self { out, hasher: blake3::Hasher::new(), buffer: Vec::with_capacity(BUFFER) }
-    }
-
-    /// The hash of all that was written.
-    fn hash(&mut self) -> String {
-        self.hasher.update(&self.buffer).finalize().to_hex().to_string()
-    }
-}
-
-impl<W: Write> Write for Hashing<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes).map(|()| bytes.len())
-    }
-
-    // Called for every number and comma: faster than the loop of the trait.
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.buffer.len() + bytes.len() > BUFFER {
-            self.flush()?;
-        }
-        if bytes.len() > BUFFER {
-            self.hasher.update(bytes);
-            return self.out.write_all(bytes);
-        }
-        self.buffer.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.hasher.update(&self.buffer);
-        self.out.write_all(&self.buffer)?;
-        self.buffer.clear();
-        Ok(())
-    }
+    let sum = sum(&line);
+    line.extend_from_slice(format!("{SUM}{sum}{END}\n").as_bytes());
+    out.write_all(&line)
 }
 
 fn sum(bytes: &[u8]) -> String {
