@@ -3,7 +3,10 @@
 //! A value takes some hundred bytes and may be written with two, so that a few
 //! megabytes of tiny ones could fill any memory.
 
-use serde_json::Value as Json;
+use std::fmt;
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::{Map, Value as Json};
 
 use super::json_error;
 
@@ -80,6 +83,40 @@ pub fn parsed(json: &[u8]) -> Result<Json, String> {
     serde_json::from_slice(json).map_err(|e| format!("is not JSON: {}", json_error(&e.to_string())))
 }
 
+/// The fields of a JSON object but one, which is not held; `None` where the text is none, or its
+/// values would take more memory than they may.
+pub fn object_without(json: &str, name: &str) -> Option<Json> {
+    if is_dense(json.as_bytes()) {
+        return None;
+    }
+    let mut json = serde_json::Deserializer::from_str(json);
+    let fields = json.deserialize_map(Without(name)).ok()?;
+    json.end().ok().map(|()| Json::Object(fields))
+}
+
+/// Reads an object without its field of this name.
+struct Without<'a>(&'a str);
+
+impl<'de> Visitor<'de> for Without<'_> {
+    type Value = Map<String, Json>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some(name) = map.next_key::<String>()? {
+            if name == self.0 {
+                map.next_value::<IgnoredAny>()?;
+            } else {
+                fields.insert(name, map.next_value()?);
+            }
+        }
+        Ok(fields)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +160,16 @@ mod tests {
         assert!(parsed(b"[1").unwrap_err().starts_with("is not JSON: "));
         let said = parsed(format!("[{}1]", "{},".repeat(1_000_000)).as_bytes()).unwrap_err();
         assert_eq!(said, "holds too many small values in 3000003 bytes of JSON");
+    }
+
+    #[test]
+    fn one_field_is_left_out_at_the_top_alone() {
+        let without = |json: &str| object_without(json, "b").map(|fields| fields.to_string());
+        let text = r#"{"a":{"b":1},"b":{"c":["\"b\":"]},"c":"\"b\":2"}"#;
+        assert_eq!(without(text).unwrap(), r#"{"a":{"b":1},"c":"\"b\":2"}"#);
+        for other in ["[1]", r#"{"a":1"#, "{} {}", r#"{"b":[}"#] {
+            assert_eq!(without(other), None, "{other}");
+        }
+        assert_eq!(without(&format!("{{\"b\":[{}1]}}", "{},".repeat(1_000_000))), None);
     }
 }

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use crate::formats::anthropic::WireUsage;
 use crate::formats::content::{Part, parts};
 use crate::formats::prelude::*;
+use recap_core::text::density::object_without;
 
 /// The fields that every record has.
 #[derive(Debug, Default, Deserialize)]
@@ -226,7 +227,9 @@ impl CompactMetadata {
 /// Reads one line. The fields of a record depend on its kind, and kinds that are not part
 /// of the conversation must not fail on fields that are not used.
 pub(super) fn read_record(text: &str) -> Result<(Header, Body), Problem> {
-    let mut record = Fields(parse(text)?);
+    // Half of a log. What is wrong with a record is told of the whole of it.
+    let slim = object_without(text, "toolUseResult");
+    let mut record = Fields(slim.map_or_else(|| parse(text), Ok)?);
     let kind: String = record.need("/type")?;
     let header: Header = match kind.as_str() {
         "user" | "assistant" | "system" | "progress" | "attachment" => from_json(&record.0)?,
