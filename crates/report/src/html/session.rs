@@ -35,6 +35,9 @@ const LEVELS: [Level; 4] = [
 /// Characters of a message or a summary, the most that fit.
 const LIMITS: [usize; 7] = [4_000, 1_200, 600, 300, 200, 120, 60];
 
+/// Bytes of words that take one packed: of recorded sessions 2.2 to 4.2.
+const PACKED: usize = 3;
+
 /// Strategies and windows in the order of the table, and every cell. Of several repetitions the
 /// first stands for all.
 pub(super) struct Cells<'a> {
@@ -152,21 +155,14 @@ fn order(sessions: &[SessionFacts]) -> Vec<usize> {
     order
 }
 
-/// As many as fit, in order.
-fn fitting(
-    order: impl Iterator<Item = usize>,
-    budget: usize,
-    block: impl Fn(usize) -> String,
-) -> Vec<(usize, String)> {
-    let mut room = budget;
-    let mut out = Vec::new();
-    for at in order {
-        let data = block(at);
-        let Some(left) = room.checked_sub(data.len()) else { break };
-        room = left;
-        out.push((at, data));
-    }
-    out
+/// The blocks of as many sessions as fit, in order.
+fn fitting<T>(sessions: &[T], budget: usize, block: impl Fn(&T) -> String) -> Vec<String> {
+    let mut room = Some(budget);
+    let fits = |data: &String| {
+        room = room.and_then(|room| room.checked_sub(data.len()));
+        room.is_some()
+    };
+    sessions.iter().map(block).take_while(fits).collect()
 }
 
 /// The first level at which every session fits. A session that cannot be chosen
@@ -174,11 +170,10 @@ fn fitting(
 fn shapes(report: &Report, cells: &Cells<'_>, order: &[usize]) -> (Level, Vec<(usize, String)>) {
     let mut found = (LEVELS[0], Vec::new());
     for level in LEVELS {
-        let shapes = fitting(order.iter().copied(), SHAPES, |at| {
-            packed(&shape(cells, &report.sessions[at], level).0)
-        });
+        let shapes =
+            fitting(order, SHAPES, |at| packed(&shape(cells, &report.sessions[*at], level).0));
         let enough = level.compactions <= 40 && !shapes.is_empty();
-        found = (level, shapes);
+        found = (level, order.iter().copied().zip(shapes).collect());
         if enough || found.1.len() == order.len() {
             break;
         }
@@ -187,7 +182,7 @@ fn shapes(report: &Report, cells: &Cells<'_>, order: &[usize]) -> (Level, Vec<(u
 }
 
 /// The words of the sessions with a shape, cut after the most characters with which all fit. Each
-/// limit that is tried takes as long as the page: what is left of them is halved.
+/// limit that is tried takes as long as the page: the first one is probably right.
 fn all_words(
     source: &RenderInput<'_>,
     cells: &Cells<'_>,
@@ -195,20 +190,34 @@ fn all_words(
     level: Level,
 ) -> (usize, Vec<(usize, String)>) {
     let Some(texts) = source.texts else { return (LIMITS[0], Vec::new()) };
-    let within = |limit| {
-        fitting(shapes.iter().map(|(at, _)| *at), WORDS, |at| {
-            let facts = &source.report.sessions[at];
-            packed(&words(texts, facts, &shape(cells, facts, level).1, limit))
+    let of_shape = |(at, _): &(usize, String)| {
+        let facts = &source.report.sessions[*at];
+        (facts, shape(cells, facts, level).1)
+    };
+    let sessions: Vec<_> = shapes.iter().map(of_shape).collect();
+    let hashes = sessions.iter().flat_map(|(facts, summaries)| {
+        facts.messages.iter().map(|message| &message.text).chain(summaries)
+    });
+    let sizes: Vec<usize> = hashes.filter_map(|hash| Some(texts.get(hash)?.len())).collect();
+    let likely =
+        |limit: &usize| sizes.iter().map(|size| size.min(limit)).sum::<usize>() <= PACKED * WORDS;
+    let within = |at: usize| {
+        fitting(&sessions, WORDS, |(facts, summaries)| {
+            packed(&words(texts, facts, summaries, LIMITS[at]))
         })
     };
-    let (mut from, mut to, mut found) = (0, LIMITS.len() - 1, None);
-    while from < to {
-        let middle = usize::midpoint(from, to);
-        let all = Some(within(LIMITS[middle])).filter(|words| words.len() == shapes.len());
-        (from, to) = if all.is_some() { (from, middle) } else { (middle + 1, to) };
-        found = all.or(found);
+    let is_whole = |words: &Vec<String>| words.len() == shapes.len();
+    let last = LIMITS.len() - 1;
+    let mut at = LIMITS.iter().position(likely).unwrap_or(last);
+    let mut found = within(at);
+    while let Some(more) = (at > 0 && is_whole(&found)).then(|| within(at - 1)).filter(is_whole) {
+        (at, found) = (at - 1, more);
     }
-    (LIMITS[to], found.unwrap_or_else(|| within(LIMITS[to])))
+    while at < last && !is_whole(&found) {
+        at += 1;
+        found = within(at);
+    }
+    (LIMITS[at], shapes.iter().map(|(at, _)| *at).zip(found).collect())
 }
 
 /// What is left out of so many shapes and words, in words.
@@ -292,6 +301,13 @@ mod tests {
         assert_eq!(made.blobs.iter().filter(|b| b.0.starts_with("shape")).count(), 9);
         let cut = made.cut;
         assert!(cut.contains("are cut after") && !cut.contains("4,000"), "{cut}");
+    }
+
+    #[test]
+    fn words_that_pack_well_are_whole_however_many_they_are() {
+        let kit = Kit { sessions: 9, requests: 600, ..Kit::default() };
+        let cut = made(&kit, |hash| hash.repeat(200)).cut;
+        assert!(cut.contains("are cut after 4,000 characters"), "{cut}");
     }
 
     #[test]
