@@ -90,7 +90,7 @@ pub struct PriceList {
 #[derive(Clone, Debug)]
 struct Listed {
     entry: Box<RawValue>,
-    prices: OnceLock<ModelPrices>,
+    prices: OnceLock<Box<ModelPrices>>,
     /// Its prices by how a request was served.
     served: OnceLock<Box<[OnceLock<ModelPrices>; Marks::SETS]>>,
 }
@@ -115,7 +115,7 @@ impl Listed {
 
     fn prices(&self, id: &str) -> &ModelPrices {
         let read = || self.read(id).expect("a list is read through, or tested to be sound");
-        self.prices.get_or_init(read)
+        self.prices.get_or_init(|| Box::new(read()))
     }
 
     /// The prices of a request that was served so.
