@@ -23,7 +23,8 @@ const LONGEST: usize = 1 << 16;
 /// The rank of every token. Of two neighbours in a text, those are merged first
 /// whose bytes together are the token of the lowest rank.
 pub(super) struct Ranks {
-    /// The bytes of all tokens, in the order of their ranks, and where each ends.
+    /// The length of every token, then the bytes of all, in the order of their ranks, and where
+    /// each ends.
     bytes: Vec<u8>,
     ends: Vec<u32>,
     /// For every hash of a token its rank and, above that, other bits of its hash, by which most
@@ -42,15 +43,14 @@ const FREE: u32 = u32::MAX;
 impl Ranks {
     /// Unpacks the file, which takes some ten milliseconds, so this is called once.
     pub(super) fn unpacked() -> Ranks {
-        let mut lengths = Vec::with_capacity(PACKED.len() * 2);
-        ZlibDecoder::new(PACKED).read_to_end(&mut lengths).expect("the file was packed by zlib");
-        let bytes = lengths.split_off(TOKENS);
-        let mut end = 0;
+        let mut bytes = Vec::with_capacity(PACKED.len() * 2);
+        ZlibDecoder::new(PACKED).read_to_end(&mut bytes).expect("the file was packed by zlib");
+        let mut end = TOKENS as u32;
         let sum = |length: &u8| {
             end += u32::from(*length);
             end
         };
-        let ends = lengths.iter().map(sum).collect();
+        let ends = bytes[..TOKENS].iter().map(sum).collect();
         let mut ranks = Ranks { bytes, ends, slots: vec![FREE; SLOTS] };
         for rank in 0..TOKENS as u32 {
             let (mut slot, mark) = place(ranks.token(rank));
@@ -64,7 +64,7 @@ impl Ranks {
 
     /// The bytes of a token.
     fn token(&self, rank: u32) -> &[u8] {
-        let start = rank.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        let start = rank.checked_sub(1).map_or(TOKENS as u32, |before| self.ends[before as usize]);
         &self.bytes[start as usize..self.ends[rank as usize] as usize]
     }
 
