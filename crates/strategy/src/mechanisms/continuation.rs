@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::folding::{Cuts, Request, headings, live, recorded_before, task_messages};
-use super::gencode_session::{FileTools, Summary, compression_stats, extract, session_file};
+use super::gencode_session::{FileTools, Summary, counts, extract, session_file, stats};
 use crate::compactor::{CompactorError, MESSAGES, Task};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
@@ -181,7 +181,7 @@ impl Mechanism for Continuation {
         self.place(context, range, &summary.content)?;
         let written = Record::new("summary", json!(summary));
         self.summaries.push(summary);
-        let stats = compression_stats(&session_file(context, shared, &self.summaries));
+        let stats = stats(counts(context), self.summaries.len());
         let records = vec![written, Record::new("stats", stats)];
         Ok(Outcome { records, ..Outcome::default() })
     }

@@ -52,27 +52,38 @@ pub(super) fn session_file(
     let system = json!({"role": "system", "content": context.head()});
     let active = context.stored().filter_map(|id| message(context, shared, id));
     let messages: Vec<Json> = [system].into_iter().chain(active).collect();
+    let (active, total) = counts(context);
     json!({
         "metadata": {
             "id": context.recording().session.id,
             "title": title(context),
-            "messageCount": messages.len(),
-            "fullMessageCount": u64::from(context.seen_count()) + 1,
+            "messageCount": active,
+            "fullMessageCount": total,
         },
         "messages": messages,
         "summaries": summaries,
     })
 }
 
+/// The number of active messages, and of all, the system prompt included.
+pub(super) fn counts(context: &Context) -> (u64, u64) {
+    (context.stored().count() as u64 + 1, u64::from(context.seen_count()) + 1)
+}
+
 /// `getCompressionStats()` of a session file: the counts of its head, the system prompt included.
 pub fn compression_stats(session: &Json) -> Json {
     let count = |name: &str| session["metadata"][name].as_u64().unwrap_or_default();
-    let (active, total) = (count("messageCount"), count("fullMessageCount"));
+    let summaries = session["summaries"].as_array().map_or(0, Vec::len);
+    stats((count("messageCount"), count("fullMessageCount")), summaries)
+}
+
+/// The same, of the counts themselves.
+pub(super) fn stats((active, total): (u64, u64), summaries: usize) -> Json {
     let ratio = if total == 0 { 1.0 } else { active as f64 / total as f64 };
     json!({
         "totalMessages": total,
         "activeMessages": active,
-        "summaryCount": session["summaries"].as_array().map_or(0, Vec::len),
+        "summaryCount": summaries,
         "compressionRatio": ratio,
     })
 }
@@ -295,11 +306,14 @@ fn usage(tool: String, uses: &[String]) -> ToolUsage {
 }
 
 fn decisions(text: &str, found: &mut Vec<String>) {
-    for sentence in sentences(text) {
-        let lower = sentence.to_lowercase();
-        if DECISION_PHRASES.iter().any(|phrase| lower.contains(phrase)) {
-            push_new(found, cut(sentence));
-        }
+    let states_one = |text: &str| {
+        let lower = text.to_lowercase();
+        DECISION_PHRASES.iter().any(|phrase| lower.contains(phrase))
+    };
+    // Most texts state none.
+    if states_one(text) {
+        let stated = sentences(text).filter(|sentence| states_one(sentence));
+        stated.for_each(|sentence| push_new(found, cut(sentence)));
     }
 }
 

@@ -191,7 +191,7 @@ impl Mask {
         }
         let (_, output) = context.original(id)?.tool_result()?;
         let tool = context.call_of(id).map(|(_, call)| call.tool.clone()).unwrap_or_default();
-        let lines = output.lines().count().to_string();
+        let lines = line_count(output).to_string();
         let marker = self.marker.render(&BTreeMap::from([("tool", tool), ("lines", lines)]));
         let text = match clip {
             Some(clip) => clipped(output, clip, &marker)?,
@@ -240,6 +240,12 @@ impl Mechanism for Mask {
         outcome.records.push(Record::new("mask", body));
         Ok(outcome)
     }
+}
+
+/// As many as [`str::lines`] gives, whose ends are looked for many bytes at once.
+fn line_count(text: &str) -> usize {
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    ends + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
 // Shortens a long text to its two ends.
@@ -324,6 +330,13 @@ mod tests {
 
     fn clip(unit: Unit, head: usize, tail: usize) -> Clip {
         Clip { unit, head, tail }
+    }
+
+    #[test]
+    fn last_line_counts_with_or_without_its_end() {
+        for text in ["", "one", "one\n", "\n", "one\n\ntwo", "one\r\ntwo\r\n"] {
+            assert_eq!(line_count(text), text.lines().count(), "{text:?}");
+        }
     }
 
     #[test]

@@ -75,8 +75,14 @@ fn three() -> u32 {
 #[derive(Clone, Default)]
 struct Seen {
     through: MessageIndex,
-    calls: BTreeMap<String, u32>,
-    results: BTreeMap<String, Vec<(CallId, MessageIndex)>>,
+    snapshots: BTreeMap<String, Snapshots>,
+}
+
+/// The snapshots of one thing.
+#[derive(Clone, Default)]
+struct Snapshots {
+    calls: u32,
+    results: Vec<(CallId, MessageIndex)>,
 }
 
 #[derive(Clone)]
@@ -121,8 +127,9 @@ impl SnapshotDedup {
             let Some(identity) = self.identity(name, arguments) else {
                 continue;
             };
-            *self.seen.calls.entry(identity.clone()).or_default() += 1;
-            self.seen.results.entry(identity.clone()).or_default().push((call_id, index));
+            let snapshots = self.seen.snapshots.entry(identity.clone()).or_default();
+            snapshots.calls += 1;
+            snapshots.results.push((call_id, index));
             seen_again.insert(identity);
         }
         self.seen.through = context.seen_count();
@@ -146,10 +153,14 @@ impl SnapshotDedup {
     ) -> Vec<(CallId, MessageIndex)> {
         let needed = self.needed();
         let mut superseded = Vec::new();
-        for identity in seen_again.iter().filter(|&identity| self.seen.calls[identity] >= needed) {
-            let Some(results) = self.seen.results.get_mut(identity) else { continue };
-            let newest = results.iter().rposition(|&(_, result)| resolves(context, result));
-            superseded.extend(results.drain(..newest.unwrap_or(0)));
+        for identity in seen_again {
+            let Some(Snapshots { calls, results }) = self.seen.snapshots.get_mut(identity) else {
+                continue;
+            };
+            if *calls >= needed {
+                let newest = results.iter().rposition(|&(_, result)| resolves(context, result));
+                superseded.extend(results.drain(..newest.unwrap_or(0)));
+            }
         }
         superseded.sort_unstable();
         superseded
@@ -158,8 +169,8 @@ impl SnapshotDedup {
     /// Results that a newer one supersedes among what is sent now.
     fn superseded(&self, context: &Context) -> Vec<EntryId> {
         let mut superseded = Vec::new();
-        for (identity, results) in &self.seen.results {
-            if self.seen.calls[identity] >= self.needed() {
+        for Snapshots { calls, results } in self.seen.snapshots.values() {
+            if *calls >= self.needed() {
                 let resolved =
                     results.iter().rev().filter(|(_, result)| resolves(context, *result));
                 superseded.extend(resolved.skip(1).map(|(_, result)| EntryId::message(*result)));
@@ -182,19 +193,9 @@ fn resolves(context: &Context, result: MessageIndex) -> bool {
 
 /// JSON with sorted keys, so that the order of arguments makes no difference.
 fn canonical(json: &Json) -> String {
-    match json {
-        Json::Object(map) => {
-            let sorted: BTreeMap<&String, String> =
-                map.iter().map(|(key, value)| (key, canonical(value))).collect();
-            let parts: Vec<String> = sorted.iter().map(|(k, v)| format!("{k:?}:{v}")).collect();
-            format!("{{{}}}", parts.join(","))
-        }
-        Json::Array(items) => {
-            let parts: Vec<String> = items.iter().map(canonical).collect();
-            format!("[{}]", parts.join(","))
-        }
-        other => other.to_string(),
-    }
+    let mut sorted = json.clone();
+    sorted.sort_all_objects();
+    serde_json::to_string(&sorted).expect("a value is JSON")
 }
 
 #[async_trait]

@@ -83,10 +83,15 @@ impl Strategy {
     }
 
     /// The factor for the number of a key at a window.
-    pub(super) fn scale(&self, key: &str, window: u64, scaling: Scaling) -> Ratio {
+    pub(super) fn scale(
+        &self,
+        key: impl FnOnce() -> String,
+        window: u64,
+        scaling: Scaling,
+    ) -> Ratio {
         let scales = match scaling {
             Scaling::AsWritten => false,
-            Scaling::Named => self.scales.as_ref().is_none_or(|named| named.contains(key)),
+            Scaling::Named => self.scales.as_ref().is_none_or(|named| named.contains(&key())),
             Scaling::All => true,
         };
         match self.native_window {
@@ -104,7 +109,7 @@ impl Strategy {
         let Stage { mechanism, parameters, .. } = &self.stages[stage];
         let mut parameters = parameters.clone();
         for path in mechanism.scales {
-            let scale = self.scale(&format!("{}.{path}", stage + 1), window, scaling);
+            let scale = self.scale(|| format!("{}.{path}", stage + 1), window, scaling);
             let keys: Vec<&str> = path.split('.').collect();
             let [tables @ .., key] = &keys[..] else { continue };
             let inner = tables.iter().try_fold(&mut parameters, |table: &mut Table, key| {
@@ -182,7 +187,7 @@ impl Strategy {
     fn own_trigger(&self, stage: usize, window: u64, scaling: Scaling) -> When {
         let [and_over, at_most, reserve, tool_tokens] = OF_TRIGGERS;
         let scaled = |key, number| {
-            self.scale(&format!("{}.{key}", stage + 1), window, scaling).number(number)
+            self.scale(|| format!("{}.{key}", stage + 1), window, scaling).number(number)
         };
         match &self.stages[stage].when {
             When::Above { of, share, and_over: over, at_most: bound } => When::Above {

@@ -249,7 +249,7 @@ impl Strategy {
     /// Tokens of a window that are left to the response: min(output limit,
     /// 32,000), which may scale (how-it-works §12 and §14).
     pub fn output_reserve(&self, window: u64, scaling: Scaling) -> u64 {
-        let scale = self.scale(OUTPUT_LIMIT, window, scaling);
+        let scale = self.scale(|| OUTPUT_LIMIT.to_owned(), window, scaling);
         scale.number(self.output_limit.min(LARGEST_RESERVE))
     }
 
