@@ -358,7 +358,6 @@ impl ReplaySession<'_> {
                 self.pass(number, Some(at) == last);
             }
             self.context.append();
-            self.pairs.recheck_pairs(&self.context, [number]);
         }
         self.observe();
         Ok(())

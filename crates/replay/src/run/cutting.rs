@@ -73,11 +73,9 @@ impl Cutting {
         let (place, facts) = &self.prepared.cuts[at];
         let part = CutSegment::new(&self.prepared, place, facts, &self.asked[at]);
         let mut cut = part.cut(place, facts);
-        let wanted = self
-            .plans
-            .iter()
-            .filter(|plan| place.recorded.is_some() || !plan.strategy.replays_recording());
-        let exams = wanted.map(|plan| {
+        let fits = |plan: &&Plan| place.recorded.is_some() || !plan.strategy.replays_recording();
+        let wanted: Vec<&Plan> = self.plans.iter().filter(fits).collect();
+        let exams = wanted.into_iter().map(|plan| {
             let part = &part;
             async move {
                 let examined = self.exam(part, plan, roles).await;
