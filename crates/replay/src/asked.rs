@@ -99,11 +99,11 @@ impl ReplaySession<'_> {
 
     /// The recorded preamble, whose text is stored once for each of its changes.
     fn preamble(&mut self) -> Option<SnapshotPart> {
-        let session = &self.prepared.recording.session;
-        let change = session.preamble_change(self.context.seen_count());
+        let recording = &self.prepared.recording;
+        let change = recording.session.preamble_change(self.context.seen_count());
         if self.preamble.as_ref().is_none_or(|(known, _)| *known != change) {
-            let text = Some(session.preamble_since(change)).filter(|text| !text.is_empty());
-            let part = text.map(|text| written(Role::System, text, &mut self.texts));
+            let text = Some(recording.preamble(change)).filter(|text| !text.is_empty());
+            let part = text.map(|text| written(Role::System, text.to_string(), &mut self.texts));
             self.preamble = Some((change, part));
         }
         self.preamble.as_ref().and_then(|(_, part)| part.clone())
@@ -122,11 +122,11 @@ pub(super) fn evidence_alone(prepared: &PreparedSession, plan: &Plan) -> CellRes
     let mut preambles: BTreeMap<Option<usize>, Option<SnapshotPart>> = BTreeMap::new();
     for (number, question) in (0u32..).zip(&facts.questions) {
         let mut parts = Vec::new();
-        let session = &prepared.recording.session;
-        let change = session.preamble_change(question.question.asked_at + 1);
+        let recording = &prepared.recording;
+        let change = recording.session.preamble_change(question.question.asked_at + 1);
         let sent = preambles.entry(change).or_insert_with(|| {
-            let text = session.preamble_since(change);
-            (!text.is_empty()).then(|| written(Role::System, text, &mut texts))
+            let text = recording.preamble(change);
+            (!text.is_empty()).then(|| written(Role::System, text.to_string(), &mut texts))
         });
         parts.extend(sent.clone());
         let around = |&message: &MessageIndex| {

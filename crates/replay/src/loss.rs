@@ -1,10 +1,10 @@
 //! Tracks the state of every message, at a cost that depends only on the number
 //! of changes.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use recap_core::model::{CompactionRow, LedgerState, LossRow, MessageIndex};
-use recap_strategy::{Context, EntryId};
+use recap_strategy::{AllHidden, Context};
 
 /// Messages that changed state, by their new state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,9 +28,7 @@ impl Changes {
 pub(super) struct Loss {
     states: Vec<LedgerState>,
     last_row: Vec<Option<usize>>,
-    hidden_before: MessageIndex,
-    hidden_by_name: BTreeSet<EntryId>,
-    shown_by_name: BTreeSet<EntryId>,
+    hidden: Arc<AllHidden>,
     rows: Vec<LossRow>,
 }
 
@@ -39,42 +37,34 @@ impl Loss {
     pub fn resumed(context: &Context) -> Self {
         Self {
             states: (0..context.seen_count()).map(|message| context.state(message)).collect(),
-            hidden_before: context.hidden_before(),
-            hidden_by_name: context.hidden_by_name(),
-            shown_by_name: context.shown_by_name(),
+            hidden: Arc::clone(context.all_hidden()),
             ..Self::default()
         }
     }
 
     /// Recorded messages whose state may have changed since the last call: new
     /// messages, messages that operations changed, and messages that were newly
-    /// hidden or shown.
-    pub(super) fn take_moved(&mut self, context: &mut Context) -> BTreeSet<MessageIndex> {
-        let mut moved: BTreeSet<MessageIndex> = context.take_touched().into_iter().collect();
+    /// hidden or shown; ascending.
+    pub(super) fn take_moved(&mut self, context: &mut Context) -> Vec<MessageIndex> {
+        let mut moved = context.take_touched();
         moved.extend(self.states.len() as MessageIndex..context.seen_count());
-        let before = context.hidden_before();
-        moved.extend(self.hidden_before.min(before)..self.hidden_before.max(before));
-        let by_name = context.hidden_by_name();
-        for &id in self.hidden_by_name.symmetric_difference(&by_name) {
-            moved.extend(id.index());
-            moved.extend(context.covered_by(id));
+        let (now, known) = (context.all_hidden(), &self.hidden);
+        if now != known {
+            moved.extend(known.before.min(now.before)..known.before.max(now.before));
+            for id in known.named_otherwise(now) {
+                moved.extend(id.index());
+                moved.extend(context.covered_by(id));
+            }
+            self.hidden = Arc::clone(now);
         }
-        let shown = context.shown_by_name();
-        moved.extend(self.shown_by_name.symmetric_difference(&shown).filter_map(|id| id.index()));
-        self.shown_by_name = shown;
-        self.hidden_before = before;
-        self.hidden_by_name = by_name;
+        moved.sort_unstable();
+        moved.dedup();
         moved
     }
 
     /// Records the new states of the messages that changed; `request` is the
     /// ordinal of the first request after the change.
-    pub fn observe(
-        &mut self,
-        context: &Context,
-        moved: &BTreeSet<MessageIndex>,
-        request: u32,
-    ) -> Changes {
+    pub fn observe(&mut self, context: &Context, moved: &[MessageIndex], request: u32) -> Changes {
         let seen = context.seen_count() as usize;
         self.states.resize(seen, LedgerState::Verbatim);
         self.last_row.resize(seen, None);
@@ -130,7 +120,7 @@ impl Loss {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::collections::BTreeSet;
 
     use proptest::prelude::*;
     use serde_json::json;
@@ -139,7 +129,7 @@ mod tests {
     use recap_core::model::{CallId, Role, Session};
     use recap_core::tokens::Counter;
     use recap_strategy::testkit::Talk;
-    use recap_strategy::{InsertAt, Op, Pairs, Recording, pairs_are_whole};
+    use recap_strategy::{EntryId, InsertAt, Op, Pairs, Recording, pairs_are_whole};
 
     /// Twelve rounds with a question, one to three calls and their results; every
     /// fourth round ends before its last result.

@@ -72,11 +72,13 @@ impl<'a> ReplaySession<'a> {
     pub(super) async fn evaluate_stages(&mut self, at: At) -> Result<(), ReplayError> {
         let due: Vec<usize> =
             (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
-        let before = self.reported_weight();
-        for &number in &due {
-            self.context.begin_stage(number as u32);
+        if due.iter().any(|&number| self.context.hides(number as u32)) {
+            let before = self.reported_weight();
+            for &number in &due {
+                self.context.begin_stage(number as u32);
+            }
+            self.adjust_reported(before);
         }
-        self.adjust_reported(before);
         for number in due {
             self.evaluate_stage(number).await?;
         }

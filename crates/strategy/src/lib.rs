@@ -44,7 +44,8 @@ pub use compactor::{
     Produced, Reply, SessionState, Task, TaskMessage,
 };
 pub use context::{
-    Applied, Context, Entry, EntryId, InsertAt, Op, OpError, Recording, Sent, SentText, Step,
+    AllHidden, Applied, Context, Entry, EntryId, InsertAt, Op, OpError, Recording, Sent, SentText,
+    Step,
 };
 pub use mechanism::{
     Build, BuildError, Copied, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::entry::{
-    Cover, Edit, EntryId, Hidden, InsertAt, MessageState, Note, Op, OpError, Synthetic,
-    edited_blocks,
+    AllHidden, Cover, Edit, EntryId, Hidden, InsertAt, MessageState, Note, Op, OpError, Synthetic,
+    ascending, edited_blocks,
 };
+use super::slots::Slots;
 use super::{Context, SentText};
 use recap_core::model::{CallId, MessageIndex, Role, sent};
 use recap_core::tokens::{Shrink, Weight, WeightTree};
@@ -46,7 +47,7 @@ impl Context {
 
     /// The slot of a stored entry.
     pub(super) fn known(&self, id: EntryId) -> Result<usize, OpError> {
-        self.positions.get(&id).copied().ok_or(OpError::UnknownEntry(id))
+        self.slots.of(id).ok_or(OpError::UnknownEntry(id))
     }
 
     fn hide(
@@ -59,16 +60,17 @@ impl Context {
             self.known(id)?;
         }
         let is_before = |id: &EntryId| id.index().is_some_and(|i| i < before);
-        let except = except.into_iter().filter(is_before).collect();
-        let also = also.into_iter().filter(|id| !is_before(id)).collect();
+        let except = ascending(except.into_iter().filter(is_before).collect());
+        let also = ascending(also.into_iter().filter(|id| !is_before(id)).collect());
         self.hidden.insert(self.stage, Hidden { before, except, also });
+        self.all_hidden = Arc::new(AllHidden::by(&self.hidden));
         Ok(())
     }
 
     fn edit_result(&mut self, call: CallId, text: String) -> Result<(), OpError> {
         let result = (self.recording.calls.get(call.0 as usize))
             .and_then(|c| c.result)
-            .filter(|&r| r < self.seen && self.positions.contains_key(&EntryId(r)))
+            .filter(|&r| r < self.seen && self.slots.of(EntryId(r)).is_some())
             .ok_or(OpError::UnknownCall(call))?;
         self.edit(result, |edit| edit.result = Some(text));
         Ok(())
@@ -144,7 +146,7 @@ impl Context {
         if self.edits[&message].text.is_empty() {
             emptied.push(EntryId(message));
         }
-        let result = result.map(EntryId).filter(|r| self.positions.contains_key(r));
+        let result = result.map(EntryId).filter(|&r| self.slots.of(r).is_some());
         emptied.extend(result);
         self.evict(emptied)
     }
@@ -166,7 +168,8 @@ impl Context {
         edit.text = SentText::new(sent(&blocks));
         edit.weight = Weight::of_text(source.role.as_str(), &edit.text, &self.recording.counter);
         self.edits.insert(message, edit);
-        self.resized(message, self.positions[&EntryId(message)], old);
+        let slot = self.slots.of(EntryId(message)).expect("a message that is edited is stored");
+        self.resized(message, slot, old);
     }
 
     /// Sends a recorded message with fewer tokens from now on. One that is not
@@ -176,8 +179,8 @@ impl Context {
         let old = self.weight_of(id);
         *self.shrunk.entry(shrink.message).or_default() += shrink.tokens;
         let new = self.weight_of(id);
-        if let Some(&position) = self.positions.get(&id) {
-            self.reweigh(position, old, new);
+        if let Some(slot) = self.slots.of(id) {
+            self.reweigh(slot, old, new);
             self.changes += 1;
         }
     }
@@ -192,7 +195,7 @@ impl Context {
             let share = u128::from(tokens) * u128::from(old.tokens) / u128::from(all.max(1));
             let share = if at + 1 == entries.len() { left } else { share as u64 };
             left -= share;
-            let (Some(ordinal), Some(&slot)) = (id.ordinal(), self.positions.get(&id)) else {
+            let (Some(ordinal), Some(slot)) = (id.ordinal(), self.slots.of(id)) else {
                 continue;
             };
             let new = Weight { tokens: share, ..old };
@@ -208,23 +211,26 @@ impl Context {
         for &id in &ids {
             self.settle(id, None);
             let weight = self.weight_of(id);
-            if let Some(slot) = self.positions.remove(&id) {
+            if let Some(slot) = self.slots.remove(id) {
                 self.reweigh(slot, weight, Weight::default());
             }
-            self.forget(id);
             self.synthetic_live.retain(|&entry| entry != id);
         }
-        if self.positions.len() * 2 < self.order.len() {
+        self.forget(&ids.into_iter().collect());
+        if self.slots.stored() * 2 < self.slots.order().len() {
             self.rebuild(&BTreeSet::new(), None);
         }
         Ok(())
     }
 
-    /// Drops the references to an entry that was removed.
-    fn forget(&mut self, id: EntryId) {
+    /// Drops the references to entries that were removed.
+    fn forget(&mut self, gone: &BTreeSet<EntryId>) {
         for hidden in self.hidden.values_mut() {
-            hidden.also.remove(&id);
-            hidden.except.remove(&id);
+            hidden.also.retain(|id| !gone.contains(id));
+            hidden.except.retain(|id| !gone.contains(id));
+        }
+        if !self.hidden.is_empty() {
+            self.all_hidden = Arc::new(AllHidden::by(&self.hidden));
         }
     }
 
@@ -301,7 +307,7 @@ impl Context {
             InsertAt::InPlace => self.insert_cover(&gone, into, cover, first),
             InsertAt::Behind(_) => self.insert_cover(&gone, into, cover, after),
             InsertAt::Head => {
-                let head = self.order.iter().take_while(|id| id.index().is_none()).count();
+                let head = self.slots.order().iter().take_while(|id| id.index().is_none()).count();
                 self.insert_cover(&gone, into, cover, head)
             }
             InsertAt::Note(key) => {
@@ -311,9 +317,7 @@ impl Context {
                 Vec::new()
             }
         };
-        for &id in &gone {
-            self.forget(id);
-        }
+        self.forget(&gone);
         Ok(new)
     }
 
@@ -328,8 +332,8 @@ impl Context {
         let new: Vec<EntryId> =
             into.into_iter().map(|(role, text)| self.create(role, text, cover)).collect();
         self.covers[cover as usize].entries.clone_from(&new);
-        let stays = |id: &&EntryId| !gone.contains(id) && self.positions.contains_key(id);
-        let before_anchor = self.order[..anchor].iter().filter(stays).count();
+        let stays = |id: &&EntryId| !gone.contains(id) && self.slots.of(**id).is_some();
+        let before_anchor = self.slots.order()[..anchor].iter().filter(stays).count();
         self.rebuild(gone, Some((before_anchor, &new)));
         new
     }
@@ -381,18 +385,16 @@ impl Context {
         gone: &BTreeSet<EntryId>,
         insert: Option<(usize, &[EntryId])>,
     ) {
-        let positions = std::mem::take(&mut self.positions);
-        let leaves = |id: &EntryId| gone.contains(id) || !positions.contains_key(id);
-        self.stale.all = true;
-        self.order.retain(|id| !leaves(id));
+        let stays = |id: &EntryId| !gone.contains(id) && self.slots.of(*id).is_some();
+        let mut order: Vec<EntryId> = self.slots.order().iter().copied().filter(stays).collect();
         if let Some((at, new)) = insert {
-            self.order.splice(at..at, new.iter().copied());
+            order.splice(at..at, new.iter().copied());
         }
-        self.positions = self.order.iter().enumerate().map(|(at, &id)| (id, at)).collect();
-        self.synthetic_live =
-            self.order.iter().copied().filter(|id| id.index().is_none()).collect();
-        self.weights = WeightTree::new(self.order.iter().map(|&id| self.weight_of(id)));
-        self.total = self.weights.prefix(self.order.len());
+        self.synthetic_live = order.iter().copied().filter(|id| id.index().is_none()).collect();
+        self.weights = WeightTree::new(order.iter().map(|&id| self.weight_of(id)));
+        self.total = self.weights.prefix(order.len());
+        self.slots = Slots::new(order);
+        self.stale.all = true;
     }
 }
 
@@ -433,7 +435,7 @@ impl Context {
     /// Inserts recorded messages before the first stored one that came after them.
     fn merge(&mut self, back: &BTreeSet<MessageIndex>) {
         let mut waiting = back.iter().copied().peekable();
-        let mut order = Vec::with_capacity(self.positions.len() + back.len());
+        let mut order = Vec::with_capacity(self.slots.stored() + back.len());
         for id in self.stored() {
             if let Some(index) = id.index() {
                 while let Some(earlier) = waiting.next_if(|&message| message < index) {
@@ -443,8 +445,7 @@ impl Context {
             order.push(id);
         }
         order.extend(waiting.map(EntryId));
-        self.positions = order.iter().map(|&id| (id, 0)).collect();
-        self.order = order;
+        self.slots = Slots::new(order);
         self.rebuild(&BTreeSet::new(), None);
     }
 }

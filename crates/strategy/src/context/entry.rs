@@ -1,7 +1,7 @@
 //! The entries of a context (recorded messages unchanged, edited ones, synthetic ones, and
 //! notes), the operations on them, and the state of every recorded message.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -209,15 +209,65 @@ pub(super) struct Cover {
 pub(super) struct Hidden {
     /// Recorded messages with a smaller index are hidden.
     pub before: MessageIndex,
-    /// Entries among them that are not hidden.
-    pub except: BTreeSet<EntryId>,
-    /// Other entries that are hidden.
-    pub also: BTreeSet<EntryId>,
+    /// Entries among them that are not hidden, ascending.
+    pub except: Vec<EntryId>,
+    /// Other entries that are hidden, ascending.
+    pub also: Vec<EntryId>,
 }
 
 impl Hidden {
-    pub(super) fn covers(&self, id: EntryId) -> bool {
-        let is_before = id.index().is_some_and(|i| i < self.before);
-        is_before && !self.except.contains(&id) || self.also.contains(&id)
+    fn covers(&self, id: EntryId) -> bool {
+        match id.index() {
+            Some(index) if index < self.before => self.except.binary_search(&id).is_err(),
+            _ => self.also.binary_search(&id).is_ok(),
+        }
     }
+}
+
+/// What all stages hide together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllHidden {
+    /// Recorded messages before this one are hidden, but for those in `shown`.
+    pub before: MessageIndex,
+    /// Other entries that are hidden, ascending.
+    pub by_name: Vec<EntryId>,
+    /// Recorded messages before `before` that no stage hides, ascending.
+    pub shown: Vec<EntryId>,
+}
+
+impl AllHidden {
+    pub(super) fn by(stages: &BTreeMap<u32, Hidden>) -> Self {
+        let before = stages.values().map(|stage| stage.before).max().unwrap_or(0);
+        let also = stages.values().flat_map(|stage| stage.also.iter().copied());
+        let by_name = also.filter(|id| id.index().is_none_or(|index| index >= before));
+        let except = stages.values().flat_map(|stage| stage.except.iter().copied());
+        let shown = except.filter(|&id| !stages.values().any(|stage| stage.covers(id)));
+        Self { before, by_name: ascending(by_name.collect()), shown: ascending(shown.collect()) }
+    }
+
+    /// Whether an entry is hidden.
+    pub fn covers(&self, id: EntryId) -> bool {
+        match id.index() {
+            Some(index) if index < self.before => self.shown.binary_search(&id).is_err(),
+            _ => self.by_name.binary_search(&id).is_ok(),
+        }
+    }
+
+    /// The entries that one of both names and the other does not.
+    pub fn named_otherwise<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = EntryId> + 'a {
+        let differing = |one: &'a [EntryId], other: &'a [EntryId]| {
+            let only = |of: &'a [EntryId], not: &'a [EntryId]| {
+                of.iter().copied().filter(move |id| not.binary_search(id).is_err())
+            };
+            only(one, other).chain(only(other, one))
+        };
+        differing(&self.by_name, &other.by_name).chain(differing(&self.shown, &other.shown))
+    }
+}
+
+/// Entries in their order, each once.
+pub(super) fn ascending(mut ids: Vec<EntryId>) -> Vec<EntryId> {
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }

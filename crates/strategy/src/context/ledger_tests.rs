@@ -71,8 +71,9 @@ fn rule_24_hiding_ends_when_stage_begins_again() {
     context.begin_stage(3);
     context.apply(Op::Hide { before: 2, except: Vec::new(), also: ids(4..5) }).unwrap();
     assert_eq!(states(&context), "..VV.V");
-    assert_eq!(context.message_count(), 3);
+    assert_eq!((context.message_count(), context.hides(3), context.hides(0)), (3, true, false));
     context.begin_stage(3);
+    assert!(!context.hides(3));
     assert_eq!(states(&context), "VVVVVV");
 }
 

@@ -7,14 +7,15 @@
 //! editing, evicting and asking for sizes are logarithmic in the length of the
 //! context; only folds rebuild it.
 //!
-//! One file each: entries and operations ([`entry`]), what every context of a
-//! session shares ([`recording`]), with its texts ([`text`]), changes ([`change`]), queries
+//! One file each: entries and operations ([`entry`]), their places ([`slots`]), what every context
+//! of a session shares ([`recording`]), with its texts ([`text`]), changes ([`change`]), queries
 //! ([`view`]), and sending ([`sent`]).
 
 mod change;
 mod entry;
 mod recording;
 mod sent;
+mod slots;
 mod text;
 mod view;
 
@@ -30,9 +31,10 @@ use std::sync::Arc;
 use entry::{Cover, Edit, Hidden, MessageState, Note, Synthetic};
 use recap_core::model::MessageIndex;
 use recap_core::tokens::{Weight, WeightTree};
+use slots::Slots;
 
 pub use change::Applied;
-pub use entry::{Entry, EntryId, InsertAt, Op, OpError};
+pub use entry::{AllHidden, Entry, EntryId, InsertAt, Op, OpError};
 pub use recording::Recording;
 pub use sent::{Sent, Step};
 pub use text::SentText;
@@ -43,9 +45,8 @@ pub(crate) use text::{without_escapes, word_hash};
 pub struct Context {
     recording: Recording,
     seen: u32,
-    /// Slots in order; an evicted entry leaves an empty slot (no position, no weight).
-    order: Vec<EntryId>,
-    positions: BTreeMap<EntryId, usize>,
+    slots: Slots,
+    /// The weights of the slots; an empty one has none.
     weights: WeightTree,
     total: Weight,
     preamble: Weight,
@@ -66,7 +67,9 @@ pub struct Context {
     edits: BTreeMap<MessageIndex, Edit>,
     fates: Vec<MessageState>,
     covers: Vec<Cover>,
+    /// What each stage hides, and all of them.
     hidden: BTreeMap<u32, Hidden>,
+    all_hidden: Arc<AllHidden>,
     exchanges: Vec<MessageIndex>,
     touched: Vec<MessageIndex>,
     /// Number of changes of entries by editing or removal: caches over entries compare it.
@@ -97,8 +100,7 @@ impl Context {
         Self {
             recording,
             seen: 0,
-            order: Vec::new(),
-            positions: BTreeMap::new(),
+            slots: Slots::default(),
             weights: WeightTree::default(),
             total: Weight::default(),
             preamble,
@@ -115,6 +117,7 @@ impl Context {
             fates: Vec::new(),
             covers: Vec::new(),
             hidden: BTreeMap::new(),
+            all_hidden: Arc::default(),
             exchanges: Vec::new(),
             touched: Vec::new(),
             changes: 0,
@@ -130,12 +133,10 @@ impl Context {
     /// Appends the next recorded message.
     pub fn append(&mut self) {
         let index = self.seen;
-        let session = Arc::clone(&self.recording.session);
-        let message = &session.messages[index as usize];
         self.seen += 1;
         self.fates.push(MessageState::Live);
         self.push_entry(EntryId(index), self.weight_of(EntryId(index)));
-        if message.opens_exchange() {
+        if self.recording.session.messages[index as usize].opens_exchange() {
             self.exchanges.push(index);
         }
     }
@@ -149,26 +150,31 @@ impl Context {
             self.next_preamble += 1;
             self.preamble_changes += 1;
         }
-        let sizes = Arc::clone(&self.recording.sizes);
-        while let Some(shrink) = sizes.shrinks.get(self.next_shrink)
+        while let Some(&shrink) = self.recording.sizes.shrinks.get(self.next_shrink)
             && shrink.before <= message
         {
             self.next_shrink += 1;
-            self.shrink(shrink);
+            self.shrink(&shrink);
         }
     }
 
     fn push_entry(&mut self, id: EntryId, weight: Weight) {
-        self.positions.insert(id, self.order.len());
-        self.order.push(id);
+        self.slots.push(id);
         self.weights.push(weight);
         self.total += weight;
+    }
+
+    /// Whether a stage hides anything now.
+    pub fn hides(&self, stage: u32) -> bool {
+        self.hidden.contains_key(&stage)
     }
 
     /// Sets the stage of the coming operations, and shows again what that stage
     /// had hidden before.
     pub fn begin_stage(&mut self, stage: u32) {
         self.stage = stage;
-        self.hidden.remove(&stage);
+        if self.hidden.remove(&stage).is_some() {
+            self.all_hidden = Arc::new(AllHidden::by(&self.hidden));
+        }
     }
 }

@@ -32,10 +32,16 @@ pub struct Recording {
     pub calls: Arc<Vec<Call>>,
     /// The counter for texts that a strategy writes.
     pub counter: Arc<Counter>,
+    /// How many calls are made before each message, and in all.
+    calls_before: Arc<[usize]>,
     /// The call that each message answers.
     call_of_result: Arc<[Option<CallId>]>,
     /// Shared with segments of the recording.
     texts: Arc<[Arc<SentText>]>,
+    /// The preamble at the start of the whole session and since each of its changes, shared with
+    /// segments; and which of them stands at the start here.
+    preambles: Arc<[Arc<SentText>]>,
+    first_preamble: usize,
     /// The session that this is a segment of, or itself.
     whole: Arc<Session>,
     /// Shared with segments of the recording.
@@ -50,8 +56,9 @@ impl Recording {
         let calibration = calibrate(&session, &exact, &counter).map(Arc::new);
         let calibrates = counter.calibrates();
         let calls = Arc::new(session.calls());
-        let call_of_result = by_result(&session, &calls);
+        let (calls_before, call_of_result) = by_message(&session, &calls);
         let texts = session.messages.iter().map(|_| Arc::default()).collect();
+        let preambles = (0..=session.preamble_changes.len()).map(|_| Arc::default()).collect();
         let plain = Self {
             whole: Arc::clone(&session),
             derived: Derived::default(),
@@ -62,8 +69,11 @@ impl Recording {
             calibration,
             calls,
             counter,
+            calls_before,
             call_of_result,
             texts,
+            preambles,
+            first_preamble: 0,
         };
         if calibrates { plain.calibrated() } else { plain }
     }
@@ -133,19 +143,38 @@ impl Recording {
         let same = Arc::ptr_eq(&self.sizes, &self.exact);
         let exact = if same { Arc::clone(&sizes) } else { part(&self.exact) };
         let calls = Arc::new(session.calls());
-        let call_of_result = by_result(&session, &calls);
+        let (calls_before, call_of_result) = by_message(&session, &calls);
         let same = |&(at, result): &(MessageIndex, Option<&str>)| match result {
             Some(_) => Arc::default(),
             None => Arc::clone(&self.texts[at as usize]),
         };
         let texts = messages.iter().map(same).collect();
-        Self { session, sizes, exact, calls, call_of_result, texts, ..self.clone() }
+        let first_preamble = self.first_preamble + changed.len();
+        Self {
+            session,
+            sizes,
+            exact,
+            calls,
+            calls_before,
+            call_of_result,
+            texts,
+            first_preamble,
+            ..self.clone()
+        }
     }
 
     /// A message as it is sent, which is written once.
     pub fn text(&self, message: MessageIndex) -> &Arc<SentText> {
         let text = &self.texts[message as usize];
         text.known(|| self.session.messages[message as usize].sent());
+        text
+    }
+
+    /// The preamble as it is sent since one of its changes, which is written once; `None`: from
+    /// the start.
+    pub fn preamble(&self, change: Option<usize>) -> &Arc<SentText> {
+        let text = &self.preambles[self.first_preamble + change.map_or(0, |change| change + 1)];
+        text.known(|| self.session.preamble_since(change));
         text
     }
 
@@ -163,9 +192,10 @@ impl Recording {
 
     /// The calls that an assistant message makes, in order.
     pub fn calls_in(&self, message: MessageIndex) -> &[Call] {
-        let from = self.calls.partition_point(|c| c.message < message);
-        let to = self.calls.partition_point(|c| c.message <= message);
-        &self.calls[from..to]
+        match self.calls_before.get(message as usize..) {
+            Some([from, to, ..]) => &self.calls[*from..*to],
+            _ => &[],
+        }
     }
 
     /// The call that a tool-result message answers.
@@ -174,13 +204,15 @@ impl Recording {
     }
 }
 
-/// The calls by the messages that answer them.
-fn by_result(session: &Session, calls: &[Call]) -> Arc<[Option<CallId>]> {
+/// The number of calls before each message, and the call that it answers.
+fn by_message(session: &Session, calls: &[Call]) -> (Arc<[usize]>, Arc<[Option<CallId>]>) {
+    let messages = 0..=session.messages.len() as MessageIndex;
+    let before = messages.map(|at| calls.partition_point(|call| call.message < at)).collect();
     let mut answered = vec![None; session.messages.len()];
     for (at, call) in (0u32..).zip(calls) {
         if let Some(result) = call.result {
             answered[result as usize] = Some(CallId(at));
         }
     }
-    answered.into()
+    (before, answered.into())
 }

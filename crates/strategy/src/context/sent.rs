@@ -6,16 +6,16 @@
 //! conversation costs its new messages, and a moving window the messages that
 //! leave and enter it.
 
-use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use rustc_hash::{FxHashSet, FxHasher};
 
 use super::Context;
-use super::entry::{EntryId, Note};
+use super::entry::{AllHidden, EntryId, Note};
 use crate::strategy::Breakpoint;
 use recap_billing::prompt_cache::{Blocks, Life, Piece, Prompt, Unit};
-use recap_core::model::{Block, MessageIndex, Role};
+use recap_core::model::{Block, Role};
 
 /// The prompt of one context.
 #[derive(Clone, Debug, Default)]
@@ -47,8 +47,7 @@ struct Seen {
     /// Tokens of the system prompt, and the number of its changes.
     system: (u64, usize),
     notes: SeenNotes,
-    before: MessageIndex,
-    named: Named,
+    hidden: Arc<AllHidden>,
 }
 
 /// The number of notes, and the newest revision of any of them.
@@ -68,9 +67,6 @@ impl SeenNotes {
         (context.notes.len() == self.count + texts && all_new).then_some(texts)
     }
 }
-
-/// Single entries that are hidden, and shown.
-type Named = (BTreeSet<EntryId>, BTreeSet<EntryId>);
 
 /// Contents that were added to a prompt, and those that were removed.
 #[derive(Clone, Debug, Default)]
@@ -151,8 +147,6 @@ impl Sent {
 
     /// Updates the prompt to the context.
     pub fn update(&mut self, context: &mut Context) {
-        let before = context.hidden_before();
-        let named = (context.hidden_by_name(), context.shown_by_name());
         if self.seen.preamble != Some(context.preamble_changes) {
             self.update_head(context);
         }
@@ -160,10 +154,10 @@ impl Sent {
         if self.seen.preamble.is_none() || stale.all {
             self.set_anew(context);
         } else {
-            let hidden = self.newly_hidden(context, before, &named);
+            let hidden = self.newly_hidden(context);
             stale.slots.into_iter().chain(hidden).for_each(|slot| self.update_slot(context, slot));
         }
-        for slot in self.prompt.body().places()..context.order.len() {
+        for slot in self.prompt.body().places()..context.slots.order().len() {
             let piece = context.piece(slot);
             self.moved.note(None, piece);
             self.prompt.body_mut().push(piece);
@@ -173,8 +167,7 @@ impl Sent {
         self.seen = Seen {
             preamble: Some(context.preamble_changes),
             system: (context.system().0, context.next_preamble),
-            before,
-            named,
+            hidden: Arc::clone(&context.all_hidden),
             ..self.seen
         };
     }
@@ -253,33 +246,26 @@ impl Sent {
             body.set(slot, new);
             self.moved.note(old, new);
             // Texts of strategies may occur at two positions.
-            self.moved.all_over |= context.order[slot].index().is_none();
+            self.moved.all_over |= context.slots.order()[slot].index().is_none();
         }
     }
 
     /// Slots of entries that were newly hidden or shown.
-    fn newly_hidden(
-        &self,
-        context: &Context,
-        before: MessageIndex,
-        named: &Named,
-    ) -> impl Iterator<Item = usize> + use<> {
+    fn newly_hidden(&self, context: &Context) -> impl Iterator<Item = usize> + use<> {
         let slot = |message| match message {
             0 => 0,
-            message => context.position_of_first_from(message),
+            message => context.slots.first_from(message),
         };
-        let seen = &self.seen;
-        let by_place = if before == seen.before {
+        let (now, seen) = (&context.all_hidden, &self.seen.hidden);
+        let by_place = if now.before == seen.before {
             0..0
         } else {
-            slot(before.min(seen.before))..slot(before.max(seen.before))
+            slot(now.before.min(seen.before))..slot(now.before.max(seen.before))
         };
         let mut by_name = Vec::new();
-        if *named != seen.named {
-            let hidden = named.0.symmetric_difference(&seen.named.0);
-            let shown = named.1.symmetric_difference(&seen.named.1);
-            let slots = hidden.chain(shown).filter_map(|id| context.positions.get(id).copied());
-            by_name.extend(slots);
+        if now != seen {
+            let named = now.named_otherwise(seen);
+            by_name.extend(named.filter_map(|id| context.slots.of(id)));
         }
         by_place.chain(by_name)
     }
@@ -287,7 +273,7 @@ impl Sent {
     /// Updates every slot, as if for the first time.
     fn set_anew(&mut self, context: &Context) {
         let mut body = Blocks::default();
-        (0..context.order.len()).for_each(|slot| body.push(context.piece(slot)));
+        (0..context.slots.order().len()).for_each(|slot| body.push(context.piece(slot)));
         *self.prompt.body_mut() = body;
         self.moved.all_over = true;
     }
@@ -295,12 +281,12 @@ impl Sent {
     /// Number of blocks by strategies before the recorded messages.
     fn leading_synthetic(&self, context: &Context) -> usize {
         let slots = (0..).map_while(|block| self.prompt.body().place_of(block));
-        slots.take_while(|&slot| context.order[slot].index().is_none()).count()
+        slots.take_while(|&slot| context.slots.order()[slot].index().is_none()).count()
     }
 
     /// The block of an entry, or the last one before it.
     fn block_of(&self, context: &Context, id: EntryId) -> Option<usize> {
-        let slot = *context.positions.get(&id)?;
+        let slot = context.slots.of(id)?;
         let blocks = self.prompt.body().before(slot + 1);
         Some(blocks).filter(|&n| n > 0).map(|n| self.head() + n - 1)
     }
@@ -388,7 +374,7 @@ pub(super) fn hash(content: &impl Hash) -> u64 {
 impl Context {
     /// The block of a slot; `None` if it is empty.
     pub(super) fn piece(&self, slot: usize) -> Option<Piece> {
-        let id = self.order[slot];
+        let id = self.slots.order()[slot];
         let sent = self.contains(id) && !self.is_hidden(id);
         sent.then(|| {
             let (content, parts, unit) = self.content(id);

@@ -93,6 +93,7 @@ pub(crate) fn word_hash(word: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use recap_core::model::PreambleChange;
     use serde_json::json;
 
     use super::*;
@@ -107,6 +108,21 @@ mod tests {
         assert!(Arc::ptr_eq(recording.text(1), part.text(0)));
         assert_eq!(&*recording.text(1).shared(), r#"{"name":"read","arguments":{}}"#);
         assert_eq!((&***recording.text(2), &***part.text(1)), ("found", "cleared"));
+    }
+
+    #[test]
+    fn segments_share_the_preambles_that_stand_in_them() {
+        let mut talk = Talk::new("first").user("0").user("1").user("2").user("3").end();
+        talk.preamble_changes = [(1, "second"), (3, "third")]
+            .map(|(before, system)| PreambleChange { before, system: vec![system.to_owned()] })
+            .to_vec();
+        let recording = Recording::new(Arc::new(talk), Arc::default());
+        assert_eq!(&***recording.preamble(None), "first");
+        let part = recording.part(&[(2, None), (3, None)], Vec::new());
+        for (there, whole) in [(None, Some(0)), (Some(0), Some(1))] {
+            assert!(Arc::ptr_eq(part.preamble(there), recording.preamble(whole)));
+            assert_eq!(***part.preamble(there), *part.session.preamble_since(there));
+        }
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! Queries about a context: its entries, stored and sent, and their sizes.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::entry::{Entry, EntryId, MessageState, SYNTHETIC, edited_blocks};
-use super::{Context, Recording, SentText};
+use super::entry::{Entry, EntryId, MessageState, edited_blocks};
+use super::{AllHidden, Context, Recording, SentText};
 use recap_core::model::{Block, Call, CallId, LedgerState, Message, MessageIndex};
 use recap_core::tokens::Weight;
 
@@ -55,7 +54,7 @@ impl Context {
 
     /// The entries that are stored, in order, hidden ones included.
     pub fn stored(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
-        self.order.iter().copied().filter(|&id| self.contains(id))
+        self.slots.order().iter().copied().filter(|&id| self.contains(id))
     }
 
     /// The entries that would be sent now, in order. The cost depends on the
@@ -63,27 +62,26 @@ impl Context {
     pub fn visible(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
         let cut = self.cut();
         let entries = self.in_front(cut).into_iter().map(|(_, id)| id);
-        let entries = entries.chain(self.order[cut..].iter().copied());
+        let entries = entries.chain(self.slots.order()[cut..].iter().copied());
         entries.filter(|&id| self.contains(id) && !self.is_hidden(id))
     }
 
     /// Entries before the slot [`Context::cut`] that may still be sent, with
     /// their slots, in order.
     fn in_front(&self, cut: usize) -> Vec<(usize, EntryId)> {
-        let shown = self.shown_by_name();
-        let all = self.synthetic_live.iter().chain(&shown);
-        let slots = all.filter_map(|id| Some((*self.positions.get(id)?, *id)));
+        let all = self.synthetic_live.iter().chain(&self.all_hidden.shown);
+        let slots = all.filter_map(|id| Some((self.slots.of(*id)?, *id)));
         let mut slots: Vec<(usize, EntryId)> = slots.filter(|(slot, _)| *slot < cut).collect();
         slots.sort_unstable();
         slots
     }
 
     /// Slot before which every recorded message is hidden, but for
-    /// [`Context::shown_by_name`].
+    /// [`AllHidden::shown`].
     pub(super) fn cut(&self) -> usize {
-        match self.hidden_before() {
+        match self.all_hidden.before {
             0 => 0,
-            before => self.position_of_first_from(before),
+            before => self.slots.first_from(before),
         }
     }
 
@@ -91,32 +89,18 @@ impl Context {
     pub fn contains(&self, id: EntryId) -> bool {
         match id.index() {
             Some(message) => self.fates.get(message as usize) == Some(&MessageState::Live),
-            None => self.positions.contains_key(&id),
+            None => self.slots.of(id).is_some(),
         }
     }
 
     /// Whether an entry is left out of what is sent now.
     pub fn is_hidden(&self, id: EntryId) -> bool {
-        self.hidden.values().any(|h| h.covers(id))
+        self.all_hidden.covers(id)
     }
 
-    /// The recorded messages before this one are hidden by some stage, but for
-    /// [`Context::shown_by_name`].
-    pub fn hidden_before(&self) -> MessageIndex {
-        self.hidden.values().map(|h| h.before).max().unwrap_or(0)
-    }
-
-    /// Entries hidden by name, not by [`Context::hidden_before`].
-    pub fn hidden_by_name(&self) -> BTreeSet<EntryId> {
-        let before = self.hidden_before();
-        let named = self.hidden.values().flat_map(|h| h.also.iter().copied());
-        named.filter(|id| id.index().is_none_or(|i| i >= before)).collect()
-    }
-
-    /// Recorded messages before [`Context::hidden_before`] that no stage hides.
-    pub fn shown_by_name(&self) -> BTreeSet<EntryId> {
-        let named = self.hidden.values().flat_map(|h| h.except.iter().copied());
-        named.filter(|&id| !self.is_hidden(id)).collect()
+    /// What is left out of what is sent now.
+    pub fn all_hidden(&self) -> &Arc<AllHidden> {
+        &self.all_hidden
     }
 
     /// Indices of the user messages that open exchanges, all that were ever appended.
@@ -170,15 +154,13 @@ impl Context {
     /// The text that is sent before the entries: the current recorded preamble,
     /// then the notes.
     pub fn head(&self) -> String {
-        let session = &self.recording.session;
         if let Some((_, text)) = &self.other_preamble {
             return text.clone();
         }
-        let preamble = session.preamble_since(self.next_preamble.checked_sub(1));
-        let notes = self.notes().map(|(_, text)| text.to_owned());
-        let texts: Vec<String> =
-            std::iter::once(preamble).chain(notes).filter(|text| !text.is_empty()).collect();
-        texts.join("\n\n")
+        let preamble: &str = self.recording.preamble(self.next_preamble.checked_sub(1));
+        let notes = self.notes().map(|(_, text)| text);
+        let texts = std::iter::once(preamble).chain(notes).filter(|text| !text.is_empty());
+        texts.collect::<Vec<_>>().join("\n\n")
     }
 
     /// The recorded session that this is a context of. Mechanisms must look at
@@ -224,9 +206,8 @@ impl Context {
 
     /// The oldest recorded message that may be sent now; none before it is.
     pub fn oldest_sent(&self) -> MessageIndex {
-        let from = EntryId(self.hidden_before())..EntryId(SYNTHETIC);
-        let later = self.positions.range(from).next().map(|(id, _)| id.0);
-        let shown = self.shown_by_name().first().map(|id| id.0);
+        let later = self.slots.next_stored(self.all_hidden.before);
+        let shown = self.all_hidden.shown.first().map(|id| id.0);
         shown.into_iter().chain(later).min().unwrap_or(self.seen)
     }
 
@@ -281,18 +262,18 @@ impl Context {
             return self.total;
         }
         let mut weight = self.total - self.hidden_weight_before(self.seen);
-        for id in self.hidden_by_name() {
+        for &id in &self.all_hidden.by_name {
             weight -= self.weight_of(id);
         }
         weight
     }
 
     /// Size of the recorded messages with a smaller index that are hidden, but
-    /// for [`Context::hidden_by_name`].
+    /// for [`AllHidden::by_name`].
     pub(crate) fn hidden_weight_before(&self, message: MessageIndex) -> Weight {
-        let before = self.recorded_weight_before(message.min(self.hidden_before()));
-        let shown = self.shown_by_name().into_iter().take_while(|id| id.0 < message);
-        shown.fold(before, |sum, id| sum - self.weight_of(id))
+        let before = self.recorded_weight_before(message.min(self.all_hidden.before));
+        let shown = self.all_hidden.shown.iter().take_while(|id| id.0 < message);
+        shown.fold(before, |sum, &id| sum - self.weight_of(id))
     }
 
     /// Size of the stored recorded messages with a smaller index.
@@ -300,8 +281,8 @@ impl Context {
         if message == 0 {
             return Weight::default();
         }
-        let slot = self.position_of_first_from(message);
-        let synthetic = self.synthetic_live.iter().filter(|id| self.positions[id] < slot);
+        let slot = self.slots.first_from(message);
+        let synthetic = self.synthetic_live.iter().filter(|id| self.slots.of(**id) < Some(slot));
         synthetic.fold(self.weights.prefix(slot), |sum, &id| sum - self.weight_of(id))
     }
 
@@ -309,10 +290,10 @@ impl Context {
     pub fn weight_before(&self, message: MessageIndex) -> Weight {
         let before = self.preamble_weight() + self.recorded_weight_before(message);
         let whole = self.synthetic_live.iter().fold(before, |sum, &id| sum + self.weight_of(id));
-        let named = self.hidden_by_name().into_iter();
+        let named = self.all_hidden.by_name.iter();
         let named = named.filter(|id| id.index().is_none_or(|index| index < message));
         let sent = whole - self.hidden_weight_before(message);
-        named.fold(sent, |sum, id| sum - self.weight_of(id))
+        named.fold(sent, |sum, &id| sum - self.weight_of(id))
     }
 
     /// Size of an entry that is or was in the context, as it was last sent.
@@ -342,9 +323,9 @@ impl Context {
     pub fn tool_tokens_after(&self, id: Option<EntryId>) -> u64 {
         let from = match id {
             None => 0,
-            Some(id) => match (self.positions.get(&id), id.index()) {
-                (Some(&at), _) => at + 1,
-                (None, Some(index)) => self.position_of_first_from(index),
+            Some(id) => match (self.slots.of(id), id.index()) {
+                (Some(at), _) => at + 1,
+                (None, Some(index)) => self.slots.first_from(index),
                 (None, None) => 0,
             },
         };
@@ -354,16 +335,5 @@ impl Context {
     /// Number of messages that would be sent.
     pub fn message_count(&self) -> u32 {
         self.messages_weight().messages as u32
-    }
-
-    /// Position of the first stored recorded message with at least this index.
-    pub(super) fn position_of_first_from(&self, index: MessageIndex) -> usize {
-        let next = self.positions.range(EntryId(index)..EntryId(SYNTHETIC)).next();
-        next.map_or_else(|| self.after_last_recorded(), |(_, &at)| at)
-    }
-
-    fn after_last_recorded(&self) -> usize {
-        let last = self.positions.range(..EntryId(SYNTHETIC)).next_back();
-        last.map_or(self.order.len(), |(_, &at)| at + 1)
     }
 }

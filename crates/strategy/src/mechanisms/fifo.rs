@@ -113,7 +113,7 @@ impl Mechanism for ByMessage {
         let kept = self.kept(context, newest);
         let stays = kept.iter().copied().chain(hidden(context));
         let stays = Sums::new(stays.map(|index| (group(context, index), weight(context, index))));
-        let from = context.hidden_before();
+        let from = context.all_hidden().before;
         let unsent = context.hidden_weight_before(from);
         let freed = |cut| host.size(groups.before(cut) - unsent - stays.before(cut));
         let before = first_that(from..newest.max(from), |cut| freed(cut) >= excess);
@@ -239,8 +239,8 @@ fn first_that(range: Range<MessageIndex>, holds: impl Fn(MessageIndex) -> bool) 
 
 /// Recorded messages that an earlier stage hides by name: they are not sent, so
 /// dropping them frees nothing (how-it-works §16).
-fn hidden(context: &Context) -> impl Iterator<Item = MessageIndex> + use<> {
-    context.hidden_by_name().into_iter().filter_map(EntryId::index)
+fn hidden(context: &Context) -> impl Iterator<Item = MessageIndex> {
+    context.all_hidden().by_name.iter().filter_map(|id| id.index())
 }
 
 fn weight(context: &Context, index: MessageIndex) -> Weight {
