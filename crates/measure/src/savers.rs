@@ -214,10 +214,14 @@ mod tests {
 
     #[test]
     fn removed_tokens_are_counted_four_ways() {
-        let tools = [(
-            "Read".to_owned(),
-            ToolCut { results: 2, cut: 1, tokens_before: 500, tokens_after: 300 },
-        )];
+        let cut = |cut, tokens_before, tokens_after| ToolCut {
+            results: 2,
+            cut,
+            tokens_before,
+            tokens_after,
+        };
+        // The tool of which most was freed comes first, though the other is larger.
+        let tools = [("Bash".to_owned(), cut(0, 600, 590)), ("Read".to_owned(), cut(1, 500, 300))];
         let saver = SaverFacts {
             claimed_tokens: Some(900),
             claimed_usd: Some(0.5),
@@ -233,10 +237,8 @@ mod tests {
         assert_eq!((row.removed_tokens, row.rewritten_tokens, row.cache_breaks), (400, 400, 2));
         assert_eq!((row.claimed_tokens, row.claimed_usd), (Some(1_800), Some(1.0)));
         assert_eq!(row.added_ms, Some((20.0, 30.0)));
-        assert_eq!(
-            row.tools[0].1,
-            ToolCut { results: 4, cut: 2, tokens_before: 1_000, tokens_after: 600 }
-        );
+        let read = ToolCut { results: 4, cut: 2, tokens_before: 1_000, tokens_after: 600 };
+        assert_eq!(row.tools[0], ("Read".to_owned(), read));
         assert_eq!(row.recovery, Some(SaverRecovery { tried: 4, found: 2, tokens: 80 }));
         let money = row.money.as_ref().unwrap();
         // In thousandths of a dollar, twice: 200 × 4 ÷ 1,000.

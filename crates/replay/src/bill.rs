@@ -433,6 +433,20 @@ mod tests {
         }
     }
 
+    /// A provider that reported no read has no cache; one that reported a write has breakpoints.
+    #[test]
+    fn rules_without_price_follow_reported_reads_and_writes() {
+        let with = |cache_read, cache_write_5m| {
+            let usage = Usage { input: 9, cache_read, cache_write_5m, ..Usage::default() };
+            let request = RequestFacts { recorded: Some(usage), ..prepared(3).facts.requests[0] };
+            reported_rules("a-model", &[request], request.model)
+        };
+        assert_eq!([with(0, 0), with(0, 9)], [Rules::None; 2]);
+        assert_eq!(with(9, 0), Rules::of_unpriced("a-model", false));
+        assert_eq!(with(9, 9), Rules::of_unpriced("a-model", true));
+        assert_ne!(with(9, 0), with(9, 9));
+    }
+
     /// A prompt of a system prompt, 20 hidden tokens that survive a restart, 30 that
     /// do not, and three messages; and the context that it is of.
     fn sent() -> (Sent, u64) {

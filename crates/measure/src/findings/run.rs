@@ -412,10 +412,12 @@ fn idle_compactions(run: &Evidence<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::tests::check;
     use crate::measure;
-    use crate::testkit::{cell, facts, manifest, run};
-    use recap_core::model::{Finding, Manifest, RunResults};
+    use crate::testkit::{cell, facts, manifest, rows_of, run};
+    use recap_core::model::{Cell, FilterAnswers, Finding, Manifest, RunResults, SaverFacts};
 
     #[test]
     fn failed_cells() {
@@ -427,6 +429,29 @@ mod tests {
             [
                 ("one of two", run(session(), vec![good("a"), broken]).findings),
                 ("none", run(session(), vec![good("a")]).findings),
+            ],
+        );
+    }
+
+    #[test]
+    fn filter_answers() {
+        let filtered = |session: &str, strategy: &str, [used, refused, empty]: [u64; 3]| {
+            let mut cell = cell(session, strategy).sent(&[100]).build();
+            let first_refused = (refused > 0).then(|| format!("{strategy}: no JSON"));
+            let answers = FilterAnswers { used, refused, empty, first_refused };
+            rows_of(&mut cell).saver = Some(Arc::new(SaverFacts { answers, ..Default::default() }));
+            cell
+        };
+        let found = |cells: Vec<Cell>| {
+            let session = |id| facts(id).requests(&[100]).build();
+            run(vec![session("s"), session("t")], cells).findings
+        };
+        let both = [filtered("s", "x", [5, 2, 1]), filtered("t", "x", [4, 1, 3])];
+        check(
+            "filter_answers",
+            [
+                ("3 of 12 refused and 4 empty, in two sessions", found(both.to_vec())),
+                ("all used", found(vec![filtered("s", "x", [5, 0, 0])])),
             ],
         );
     }

@@ -105,6 +105,18 @@ fn recorded_automatic_compaction_is_skipped_where_the_context_is_smaller() {
     assert_eq!(unknown, at);
 }
 
+/// At 69k the prompt of 70k becomes 34k (89,000 before it, 29,750 for the call and 25,250), then 44k
+/// and 54k (15,900 and 16,900). The recorded compaction at 95k finds 59k and is not needed: 54k are
+/// read, 5k written (11,650). What it would have forgotten is not read again, 200 tokens a request:
+/// the next prompt has 68.8k and fits, of which 58.8k are read (18,380), and the last has 78.6k and
+/// is compacted: 68.6k read, 11k written, 2k put out (30,610), and 25,250.
+#[test]
+fn what_a_skipped_compaction_forgot_is_not_read_again() {
+    let changes = changes(10_000.0, 4_000.0, 0.0);
+    let [_, at] = walked(&compacted(RecordedTrigger::Auto), 69_000, &changes);
+    assert_eq!(at, (262_690, 2));
+}
+
 /// It reads 50k in place of 90k (16,250), and everything behind it is as reported.
 #[test]
 fn recorded_manual_compaction_stays() {
@@ -334,4 +346,14 @@ fn session_without_room_is_counted() {
     assert_eq!(rooms[..3], [(80_000, 1), (100_000, 1), (115_000, 0)]);
     let [.., last] = curve.sizes[0].by_session.as_slice() else { panic!() };
     assert!(!last.room);
+}
+
+/// Mean 0 and variance 1 of 100,000 draws, within five times their standard errors.
+#[test]
+fn draws_are_standard_normal() {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let draws: Vec<f64> = (0..100_000).map(|_| standard_normal(&mut rng)).collect();
+    let mean_of = |power| draws.iter().map(|draw| draw.powi(power)).sum::<f64>() / 1e5;
+    assert!(mean_of(1).abs() < 0.016, "{}", mean_of(1));
+    assert!((mean_of(2) - 1.0).abs() < 0.022, "{}", mean_of(2));
 }
