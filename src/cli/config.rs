@@ -639,7 +639,6 @@ mod tests {
             "RECAP_ARGUMENTS",
             "RECAP_PEERS_HOME",
             "RECAP_ALL_SEQUENCES",
-            "RECAP_MUTANT",
             "RECAP_RAY",
         ] {
             assert_eq!(refused(name), Ok(()), "{name}");
