@@ -340,23 +340,28 @@ pub fn blocks(sessions: &[Vec<f64>], seed: u64) -> Option<Bounds> {
 /// similar for five in a row on average, it covered 72 %. `None` without any
 /// value.
 pub(super) fn weighted_blocks(sessions: &[(f64, &[f64])], seed: u64) -> Option<Bounds> {
-    let sessions: Vec<&(f64, &[f64])> = sessions.iter().filter(|(_, s)| !s.is_empty()).collect();
-    let weight: f64 = sessions.iter().map(|(weight, _)| weight).sum();
+    let sessions = sessions.iter().filter(|(_, s)| !s.is_empty());
+    let sessions: Vec<_> = sessions.map(|(own, s)| (own, *s, block_length(s.len()))).collect();
+    let weight: f64 = sessions.iter().map(|(own, ..)| *own).sum();
     if weight <= 0.0 {
         return None;
     }
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let draw = |_| {
-        let parts = sessions.iter().map(|(own, s)| own * resampled_mean(s, &mut rng));
+        let parts =
+            sessions.iter().map(|(own, s, block)| *own * resampled_mean(s, *block, &mut rng));
         parts.sum::<f64>() / weight
     };
     Some(percentile_interval((0..BLOCK_RESAMPLES).map(draw).collect()))
 }
 
+fn block_length(requests: usize) -> usize {
+    ((requests as f64).cbrt().ceil() as usize).clamp(1, requests)
+}
+
 /// Mean of one moving-block resample as long as the session.
-fn resampled_mean(session: &[f64], rng: &mut ChaCha8Rng) -> f64 {
+fn resampled_mean(session: &[f64], block: usize, rng: &mut ChaCha8Rng) -> f64 {
     let requests = session.len();
-    let block = ((requests as f64).cbrt().ceil() as usize).clamp(1, requests);
     let (mut sum, mut taken) = (0.0, 0);
     while taken < requests {
         let start = rng.random_range(0..=requests - block);
