@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 
 use crate::text::{IdentifierClass, Paths};
@@ -99,6 +99,7 @@ impl NeedleSet {
         let automaton = (!spellings.is_empty()).then(|| {
             AhoCorasick::builder()
                 .match_kind(MatchKind::Standard)
+                .kind(Some(AhoCorasickKind::ContiguousNFA))
                 .build(&spellings)
                 .expect("fewer than 2^31 short patterns fit an automaton")
         });

@@ -1,5 +1,6 @@
 //! Whether a reference survives in a context (reference §4, survival).
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -359,7 +360,7 @@ impl LastComponents {
             references.into_iter().filter_map(last_of).collect();
         let names: Vec<(&str, IdentifierClass)> = names.into_iter().collect();
         let needles: Vec<Needle> = names.iter().map(last_needle).collect();
-        let set = NeedleSet::new(&needles);
+        let set = LazyCell::new(|| NeedleSet::new(&needles));
         let mut sources = vec![Vec::new(); names.len()];
         for (index, message) in messages {
             texts(message, &mut |_, text| {
