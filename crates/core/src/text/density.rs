@@ -83,8 +83,8 @@ pub fn parsed(json: &[u8]) -> Result<Json, String> {
     serde_json::from_slice(json).map_err(|e| format!("is not JSON: {}", json_error(&e.to_string())))
 }
 
-/// The fields of a JSON object but one, which is not held; `None` where the text is none, or its
-/// values would take more memory than they may.
+/// The fields of a JSON object without the field `name`, which is skipped; `None` where the text is
+/// not an object, or its values would take more memory than [`parsed`] allows.
 pub fn object_without(json: &str, name: &str) -> Option<Json> {
     if is_dense(json.as_bytes()) {
         return None;

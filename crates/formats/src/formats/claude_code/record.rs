@@ -227,7 +227,8 @@ impl CompactMetadata {
 /// Reads one line. The fields of a record depend on its kind, and kinds that are not part
 /// of the conversation must not fail on fields that are not used.
 pub(super) fn read_record(text: &str) -> Result<(Header, Body), Problem> {
-    // Half of a log. What is wrong with a record is told of the whole of it.
+    // `toolUseResult` copies a result and is half of a log: it is not parsed. A broken record is
+    // parsed whole, so that its error names the right place.
     let slim = object_without(text, "toolUseResult");
     let mut record = Fields(slim.map_or_else(|| parse(text), Ok)?);
     let kind: String = record.need("/type")?;
