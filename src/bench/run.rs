@@ -133,9 +133,14 @@ impl Results {
         let texts = self.texts.as_ref().map(PageTexts);
         let texts = texts.as_ref().map(|texts| texts as &dyn Texts);
         let source = RenderInput { report: &self.report, texts };
-        for format in report::formats(formats) {
-            folder.write_with(format.file, |out| (format.render)(&source, out))?;
-        }
+        std::thread::scope(|scope| {
+            let write = |format: &'static report::Format| {
+                scope.spawn(|| folder.write_with(format.file, |out| (format.render)(&source, out)))
+            };
+            let files: Vec<_> = report::formats(formats).map(write).collect();
+            let mut written = files.into_iter().map(|file| file.join().expect("no file panics"));
+            written.try_for_each(|written| written)
+        })?;
         if let Some(gate) = &self.report.gate {
             folder.write_gate(gate)?;
         }

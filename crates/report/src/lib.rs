@@ -67,7 +67,7 @@ pub use table::table;
 
 /// Where the page finds the words of a hash. Not given (`--no-text`), the
 /// page shows sizes and states only.
-pub trait Texts {
+pub trait Texts: Sync {
     /// The text stored under this hash, if it is there.
     fn get(&self, hash: &str) -> Option<Cow<'_, str>>;
 }

@@ -68,7 +68,7 @@ struct Known {
 
 /// Number of slots: as many as a processor's second cache holds. A piece has one
 /// slot, and takes it from the piece that was there.
-const SLOTS: usize = 1 << 13;
+const SLOTS: usize = 1 << 15;
 
 impl Known {
     /// Tokens of so many bytes at the front of a text.

@@ -7,7 +7,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// Shortest text in bytes that is remembered: shorter ones are counted as fast
 /// as they are looked up.
-const SHORTEST: usize = 128;
+const SHORTEST: usize = 32;
 
 /// Number of parts that are locked one by one, and most sizes in each; all
 /// together are some megabytes.
