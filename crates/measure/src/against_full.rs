@@ -33,26 +33,25 @@ pub struct Difference {
     pub verdict: AgainstFull,
 }
 
-/// The settings of a comparison with `full`.
-#[derive(Clone, Copy, Debug)]
-pub struct Margin {
-    /// The loss that still counts as non-inferior, in the measure's own unit.
-    pub margin: f64,
-    /// The largest possible loss of a session.
-    pub most: f64,
-    /// Seed of the bootstrap.
-    pub seed: u64,
-}
-
-/// The comparison of paired differences; `None` without any pair.
-pub fn judge(differences: &Clusters, margin: Margin) -> Option<Difference> {
+/// The comparison of paired differences; `None` without any pair. `margin` is the loss that still
+/// counts as non-inferior, in the measure's own unit, and `most` the largest possible loss of a
+/// session; the seed is that of the bootstrap.
+pub fn judge(differences: &Clusters, margin: f64, most: f64, seed: u64) -> Option<Difference> {
     if differences.n() == 0 {
         return None;
     }
-    let interval = differences.confidence(margin.seed);
+    let interval = differences.confidence(seed);
     let verdict = match interval {
         None => AgainstFull::Descriptive,
-        Some(bounds) => decide(differences, bounds, margin),
+        Some((_, hi)) if hi < -margin => AgainstFull::Inferior,
+        // Fewer than 13 clusters never show that losses are rare.
+        Some((lo, _)) if lo <= -margin || !loses_rarely(differences, margin) => {
+            AgainstFull::Undecided
+        }
+        Some(_) if differences.n() >= 20 && cautious_lower(differences, most, seed) > -margin => {
+            AgainstFull::NonInferior
+        }
+        Some(_) => AgainstFull::ProvisionalNonInferior,
     };
     Some(Difference {
         mean: differences.mean(),
@@ -60,20 +59,6 @@ pub fn judge(differences: &Clusters, margin: Margin) -> Option<Difference> {
         minimal_detectable: interval.map(|_| differences.minimal_detectable()),
         verdict,
     })
-}
-
-/// The verdict for six clusters or more.
-fn decide(differences: &Clusters, (lo, hi): Bounds, margin: Margin) -> AgainstFull {
-    if hi < -margin.margin {
-        return AgainstFull::Inferior;
-    }
-    // Fewer than 13 clusters never show that losses are rare.
-    if lo <= -margin.margin || !loses_rarely(differences, margin.margin) {
-        return AgainstFull::Undecided;
-    }
-    let sure = differences.n() >= 20
-        && cautious_lower(differences, margin.most, margin.seed) > -margin.margin;
-    if sure { AgainstFull::NonInferior } else { AgainstFull::ProvisionalNonInferior }
 }
 
 /// Whether few sessions lose much: a mean within the margin may hide such
@@ -94,11 +79,9 @@ mod tests {
     use super::super::statistics::Weighted;
     use super::*;
 
-    const MARGIN: Margin = Margin { margin: 0.05, most: 1.0, seed: 1 };
-
     fn verdict(values: &[f64]) -> AgainstFull {
         let clusters = Clusters::new(values.iter().map(|v| vec![*v]).collect());
-        judge(&clusters, MARGIN).unwrap().verdict
+        judge(&clusters, 0.05, 1.0, 1).unwrap().verdict
     }
 
     fn near_zero(n: usize) -> Vec<f64> {
@@ -143,7 +126,7 @@ mod tests {
         let of = |projects: usize| {
             Clusters::new((0..projects).map(|_| vec![0.0; 60 / projects]).collect())
         };
-        let verdict = |projects| judge(&of(projects), MARGIN).unwrap().verdict;
+        let verdict = |projects| judge(&of(projects), 0.05, 1.0, 1).unwrap().verdict;
         assert_eq!(verdict(12), AgainstFull::Undecided);
         assert_eq!(verdict(15), AgainstFull::ProvisionalNonInferior);
         assert_eq!(verdict(60), AgainstFull::NonInferior);
@@ -156,7 +139,7 @@ mod tests {
         let mut values = vec![0.05; 56];
         values.extend([-0.15; 12]);
         let clusters = Clusters::new(values.iter().map(|v| vec![*v]).collect());
-        let judged = judge(&clusters, MARGIN).unwrap();
+        let judged = judge(&clusters, 0.05, 1.0, 1).unwrap();
         assert!(judged.interval.unwrap().0 > -0.05, "{judged:?}");
         assert_eq!(judged.verdict, AgainstFull::Undecided);
     }
@@ -169,7 +152,7 @@ mod tests {
                 _ => Weighted { value: 0.001, weight: 1.0 },
             };
             let clusters = Clusters::weighted((0..30).map(|at| vec![value(at)]).collect());
-            loses_rarely(&clusters, MARGIN.margin)
+            loses_rarely(&clusters, 0.05)
         };
         // One of thirty: the upper bound is 0.17. With the weight of nine others
         // it is 9 of 38, and 13.1 clusters count.
@@ -187,7 +170,7 @@ mod tests {
     fn loss_of_twice_the_margin_is_not_heavy() {
         let rarely = |loss: f64| {
             let clusters = (0..30).map(|at| vec![if at < 4 { loss } else { 0.0 }]).collect();
-            loses_rarely(&Clusters::new(clusters), MARGIN.margin)
+            loses_rarely(&Clusters::new(clusters), 0.05)
         };
         // 4 of 30 would have the upper bound 0.31.
         assert!(rarely(-0.1) && !rarely(-0.11));
@@ -196,8 +179,9 @@ mod tests {
     #[test]
     fn loss_of_exactly_the_margin_is_undecided() {
         // Binary fractions, so that the interval of equal values is exact.
-        let margin = Margin { margin: 0.0625, ..MARGIN };
-        let of = |value: f64| judge(&Clusters::new(vec![vec![value]; 16]), margin).unwrap().verdict;
+        let of = |value: f64| {
+            judge(&Clusters::new(vec![vec![value]; 16]), 0.0625, 1.0, 1).unwrap().verdict
+        };
         assert_eq!(of(-0.0625), AgainstFull::Undecided);
         assert_eq!(of(-0.125), AgainstFull::Inferior);
         assert_eq!(of(-0.03125), AgainstFull::ProvisionalNonInferior);

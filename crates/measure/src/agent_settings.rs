@@ -34,12 +34,7 @@ pub struct AgentSetting {
     early: u64,
     #[serde(default)]
     at_least: u64,
-    #[serde(default = "unbounded")]
-    at_most: u64,
-}
-
-fn unbounded() -> u64 {
-    u64::MAX
+    at_most: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -77,7 +72,8 @@ impl AgentSetting {
     /// not take the number.
     pub(crate) fn setting(&self, tokens: u64) -> Option<Setting> {
         let number = thousands(tokens) + self.early;
-        let takes = number >= self.at_least.max(1) && number <= self.at_most;
+        let is_small = self.at_most.is_none_or(|most| number <= most);
+        let takes = number >= self.at_least.max(1) && is_small;
         (takes && self.setting.line.contains(TOKENS)).then(|| Setting {
             line: self.setting.line.replace(TOKENS, &number.to_string()),
             ..self.setting.clone()

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use derive_more::{Add, Sub};
+use indexmap::IndexSet;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rustc_hash::FxHashMap;
 
 use super::statistics::{
     BCA_RESAMPLES, Bounds, FEWEST_FOR_AN_INTERVAL, FEWEST_FOR_RESAMPLES, bca,
@@ -88,9 +89,8 @@ fn trust(report: &JudgeReport) -> Trust {
 /// tally over all files follows.
 #[derive(Default)]
 struct Tallies<'a> {
-    files: Vec<&'a str>,
-    numbers: FxHashMap<&'a str, usize>,
-    questions: FxHashMap<&'a str, usize>,
+    files: IndexSet<&'a str>,
+    questions: IndexSet<&'a str>,
     tallies: BTreeMap<(usize, Option<&'a str>), Tally>,
 }
 
@@ -99,13 +99,8 @@ const ALL: usize = usize::MAX;
 
 impl<'a> Tallies<'a> {
     fn count(&mut self, case: &'a LabelledCase, judgement: &Judgement) {
-        let file: &str = &case.asked.file;
-        let file = *self.numbers.entry(file).or_insert_with(|| {
-            self.files.push(file);
-            self.files.len() - 1
-        });
-        let next = self.questions.len();
-        let question = *self.questions.entry(case.asked.question.trim()).or_insert(next);
+        let file = self.files.insert_full(&case.asked.file).0;
+        let question = self.questions.insert_full(case.asked.question.trim()).0;
         let mut add = |file, group| {
             self.tallies.entry((file, group)).or_default().add(question, case, judgement);
         };
@@ -127,7 +122,7 @@ impl<'a> Tallies<'a> {
                 None => *file == ALL && !several,
             };
             if !repeats {
-                let file = self.files.get(*file).map(|file| (*file).to_owned());
+                let file = self.files.get_index(*file).map(|file| (*file).to_owned());
                 rows.push(tally.row(file, group.map(str::to_owned), seed));
             }
         }
@@ -136,7 +131,7 @@ impl<'a> Tallies<'a> {
 }
 
 /// Numbers of accepted and rejected answers, by label and judge, or by two judges.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Add, Sub)]
 struct Square {
     /// Answers that both accept.
     both: u64,
@@ -159,17 +154,8 @@ impl Square {
         *number += 1;
     }
 
-    fn with(self, other: Square, of: fn(u64, u64) -> u64) -> Square {
-        Square {
-            both: of(self.both, other.both),
-            neither: of(self.neither, other.neither),
-            false_accepts: of(self.false_accepts, other.false_accepts),
-            false_rejects: of(self.false_rejects, other.false_rejects),
-        }
-    }
-
     fn sum(squares: impl Iterator<Item = Square>) -> Square {
-        squares.fold(Square::default(), |sum, square| sum.with(square, |a, b| a + b))
+        squares.fold(Square::default(), |sum, square| sum + square)
     }
 
     fn agreed(self) -> u64 {
@@ -290,7 +276,7 @@ impl Tally {
         }
         let total = self.total();
         let estimate = total.kappa()?;
-        let without = |square: &Square| total.with(*square, |a, b| a - b).kappa();
+        let without = |square: &Square| (total - *square).kappa();
         let left: Vec<f64> = squares.iter().map(without).collect::<Option<_>>()?;
         let n = left.len() as f64;
         let mean = left.iter().sum::<f64>() / n;

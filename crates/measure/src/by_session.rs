@@ -233,7 +233,8 @@ fn unit_row(
 ) -> UnitRow {
     let of_dataset = |at: &usize| facts[*at].dataset == key.dataset;
     let positions: Vec<usize> = (0..facts.len()).filter(of_dataset).collect();
-    let few = clusters(positions.iter().map(|at| &facts[*at])) < FEWEST_FOR_AN_INTERVAL;
+    let clusters = groups(positions.iter().map(|at| (owner(&facts[*at]), at)));
+    let few = clusters.len() < FEWEST_FOR_AN_INTERVAL;
     let row_kind = row.row_kind();
     let (mut figures, mut series) = (BTreeMap::new(), BTreeMap::new());
     for spec in specs {
@@ -273,12 +274,6 @@ fn few_at_cuts(facts: &[SessionFacts], own: &[(usize, Contribution)]) -> bool {
         _ => None,
     });
     pooled(sessions).n() < FEWEST_FOR_AN_INTERVAL
-}
-
-/// Number of clusters among sessions; each session is one if one project
-/// or none is known.
-fn clusters<'a>(facts: impl Iterator<Item = &'a SessionFacts>) -> usize {
-    groups(facts.map(|facts| (owner(facts), facts))).len()
 }
 
 /// The figure of one session.

@@ -98,7 +98,7 @@ fn several_projects_are_clusters_unassigned_sessions_count_singly() {
             None => facts(&format!("s{at}")).build(),
         };
         let all: Vec<SessionFacts> = names.iter().enumerate().map(one).collect();
-        clusters(all.iter())
+        groups(all.iter().map(|facts| (owner(facts), ()))).len()
     };
     let (p, q) = (Some("p"), Some("q"));
     for (names, expected) in [

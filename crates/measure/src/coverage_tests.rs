@@ -9,12 +9,10 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::against_full::{Margin, judge};
+use super::against_full::judge;
 use super::pooling::{FactsKept, pooled};
 use super::statistics::Clusters;
 use recap_core::model::AgainstFull;
-
-const MARGIN: Margin = Margin { margin: 0.05, most: 1.0, seed: 1 };
 
 /// A function that draws the figure of one session.
 type Draw = fn(&mut ChaCha8Rng) -> f64;
@@ -106,7 +104,7 @@ fn called(n: usize, probability: f64, loss: f64) -> (f64, f64) {
     let mut weight = (1.0 - probability).powi(n as i32);
     for lost in 0..n {
         let values = (0..n).map(|at| vec![if at < lost { -loss } else { 0.0 }]).collect();
-        match judge(&Clusters::new(values), MARGIN).unwrap().verdict {
+        match judge(&Clusters::new(values), 0.05, 1.0, 1).unwrap().verdict {
             AgainstFull::ProvisionalNonInferior => provisional += weight,
             AgainstFull::NonInferior => sure += weight,
             // With more losses the verdict is never non-inferior.
@@ -144,7 +142,7 @@ fn lossless_strategy_is_non_inferior_with_enough_sessions() {
     let found = |rng: &mut ChaCha8Rng, n: usize| {
         let verdicts = (0..10).filter(|_| {
             let values = (0..n).map(|_| vec![near_normal(rng) * 0.03]).collect();
-            judge(&Clusters::new(values), MARGIN).unwrap().verdict == AgainstFull::NonInferior
+            judge(&Clusters::new(values), 0.05, 1.0, 1).unwrap().verdict == AgainstFull::NonInferior
         });
         verdicts.count()
     };

@@ -172,12 +172,11 @@ impl<'a> CellInput<'a> {
 
     /// The cell's bill for the billing model, with prices.
     pub fn account(&self) -> Result<Account<'a>, Absent> {
-        Account::of(self.rows, self.facts, self.billing_model, self.prices)
+        self.account_of(self.rows)
     }
 
-    /// The bill of another cell of the session, with prices.
-    pub(super) fn account_beside(&self, other: &'a Cell) -> Result<Account<'a>, Absent> {
-        let rows = other.rows().ok_or(Absent::NoBill)?;
+    /// The same of another cell of the session.
+    pub(super) fn account_of(&self, rows: &'a CellRows) -> Result<Account<'a>, Absent> {
         Account::of(rows, self.facts, self.billing_model, self.prices)
     }
 }

@@ -41,9 +41,13 @@ pub fn receipt<'a>(
         for rebuild in &rebuilds {
             let sum = receipt.rebuilt.entry(rebuild.cause).or_default();
             sum.requests += 1;
-            sum.lost += &rebuild.amount();
+            sum.lost += &rebuild.lost;
         }
-        receipt.hour = both_hours(receipt.hour, hour(facts, &rebuilds, prices));
+        match hour(facts, &rebuilds, prices) {
+            Ok(change) => *receipt.hour.get_or_insert_default() += change,
+            Err(Absent::NoUsage) => {}
+            Err(why) => drop(receipt.without_hour.get_or_insert(why)),
+        }
         receipt.missing_subagents += facts.receipt.as_ref().map_or(0, |own| own.missing_subagents);
         let contents = facts.receipt.iter().flat_map(|own| &own.contents);
         contents.for_each(|content| add_content(&mut receipt.contents, content));
@@ -313,32 +317,16 @@ const MINUTES_5: SignedDuration = SignedDuration::from_mins(5);
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
 /// A request that did not read what had been cached.
-struct Rebuild<'a> {
+struct Rebuild {
     /// Position among the requests.
     pub request: usize,
     pub cause: Cause,
     /// Time since the request before, where it is recorded.
     pub idle: Option<SignedDuration>,
-    /// The lost tokens by what they were billed as.
-    pub lost: [(TokenKind, u64); 3],
-    model: Option<&'a str>,
-    rates: Result<Rates, Absent>,
-}
-
-impl Rebuild<'_> {
     /// The lost tokens, and what they cost above a read.
-    fn amount(&self) -> Amount {
-        let tokens = self.lost.iter().map(|(_, tokens)| tokens).sum();
-        Amount::new(tokens, self.usd())
-    }
-
-    fn usd(&self) -> Result<f64, Absent> {
-        let rates = self.rates.as_ref().map_err(Clone::clone)?;
-        let rate = |kind| rate(rates, kind).ok_or_else(|| unpriced(self.model));
-        let read = rate(TokenKind::CacheRead)?;
-        let above = |(kind, tokens): &(_, u64)| Ok(*tokens as f64 * (rate(*kind)? - read));
-        self.lost.iter().map(above).sum()
-    }
+    pub lost: Amount,
+    /// Of these, tokens that were written anew for five minutes.
+    pub rewritten: u64,
 }
 
 /// Caches that were rebuilt: tokens that a request sent to be billed anew although the request
@@ -368,27 +356,39 @@ impl Rebuild<'_> {
 /// What was lost costs what these tokens were billed at less the price of reading them. They
 /// stand at the front of what was not read: first what was written for an hour, which has to
 /// stand before what is written for five minutes, then that, then what was not cached.
-fn rebuilds<'a>(facts: &'a SessionFacts, prices: &PriceList) -> Vec<Rebuild<'a>> {
+fn rebuilds(facts: &SessionFacts, prices: &PriceList) -> Vec<Rebuild> {
     let reported = facts.requests.iter().enumerate().filter_map(|(at, request)| {
         let usage = reported(request.recorded.as_ref())?;
         (!usage.cache_unknown && usage.prompt() > 0).then_some((at, request, usage))
     });
     let reported: Vec<(usize, &RequestFacts, &Usage)> = reported.collect();
-    let rebuild = |pair: &[(usize, &'a RequestFacts, &Usage)]| {
+    let rebuild = |pair: &[(usize, &RequestFacts, &Usage)]| {
         let [(_, before, cached), (at, request, usage)] = *pair else { return None };
         let cached = cached.cache_read + cached.written();
         let lost = cached.min(usage.prompt()).saturating_sub(usage.cache_read);
         let model = named(facts, request.model);
+        let rates = rates(usage, model, prices, request.at);
         (lost > NO_LOSS).then(|| Rebuild {
             request: at,
             cause: cause(facts, before, request, usage.cache_miss),
             idle: idle(facts, before, request),
-            lost: split(lost, usage),
-            model,
-            rates: rates(usage, model, prices, request.at),
+            lost: Amount::new(lost, above_read(&split(lost, usage), rates, model)),
+            rewritten: split(lost, usage)[1].1,
         })
     };
     reported.windows(2).filter_map(rebuild).collect()
+}
+
+/// What tokens cost above a read.
+fn above_read(
+    lost: &[(TokenKind, u64)],
+    rates: Result<Rates, Absent>,
+    model: Option<&str>,
+) -> Result<f64, Absent> {
+    let rates = rates?;
+    let rate = |kind| rate(&rates, kind).ok_or_else(|| unpriced(model));
+    let read = rate(TokenKind::CacheRead)?;
+    lost.iter().map(|(kind, tokens)| Ok(*tokens as f64 * (rate(*kind)? - read))).sum()
 }
 
 fn split(lost: u64, usage: &Usage) -> [(TokenKind, u64); 3] {
@@ -470,11 +470,7 @@ fn life(facts: &SessionFacts, before: &RequestFacts) -> Option<SignedDuration> {
 ///
 /// # Errors
 /// Nothing was written for five minutes, or a price is unknown.
-fn hour(
-    facts: &SessionFacts,
-    rebuilds: &[Rebuild<'_>],
-    prices: &PriceList,
-) -> Result<Hour, Absent> {
+fn hour(facts: &SessionFacts, rebuilds: &[Rebuild], prices: &PriceList) -> Result<Hour, Absent> {
     let mut change = Err(Absent::NoUsage);
     for (at, request) in facts.requests.iter().enumerate() {
         let Some(usage) = reported(request.recorded.as_ref()) else { continue };
@@ -491,9 +487,8 @@ fn hour(
         let mut written = usage.cache_write_5m;
         if let Some(rebuild) = rebuilds.iter().find(|one| one.request == at && is_spared(one)) {
             sum.spared += 1;
-            sum.saved += rebuild.amount().usd;
-            let read = rebuild.lost.iter().filter(|(kind, _)| *kind == TokenKind::CacheWrite5m);
-            written -= read.map(|(_, tokens)| tokens).sum::<u64>();
+            sum.saved += rebuild.lost.usd;
+            written -= rebuild.rewritten;
         }
         sum.dearer += written as f64 * dearer;
         change = Ok(sum);
@@ -516,29 +511,12 @@ fn lacks(usage: &Usage, model: Option<&str>, rates: Result<Rates, Absent>) -> Ab
     }
 }
 
-fn is_spared(rebuild: &Rebuild<'_>) -> bool {
+fn is_spared(rebuild: &Rebuild) -> bool {
     rebuild.cause == Cause::IdleGap && rebuild.idle.is_some_and(|idle| idle <= HOUR)
 }
 
 fn no_choice(model: Option<&str>) -> Absent {
     model.map_or(Absent::NoModelNamed, |named| Absent::NoHour(named.to_owned()))
-}
-
-/// Two changes together. What is absent in one of them is named.
-fn both_hours(one: Result<Hour, Absent>, other: Result<Hour, Absent>) -> Result<Hour, Absent> {
-    match (one, other) {
-        (Ok(one), Ok(other)) => Ok(Hour {
-            spared: one.spared + other.spared,
-            saved: one.saved + other.saved,
-            dearer: one.dearer + other.dearer,
-            without: one.without.or(other.without),
-        }),
-        (Ok(known), Err(Absent::NoUsage)) | (Err(Absent::NoUsage), Ok(known)) => Ok(known),
-        (Ok(known), Err(why)) | (Err(why), Ok(known)) => {
-            Ok(Hour { without: known.without.or(Some(why)), ..known })
-        }
-        (Err(Absent::NoUsage), Err(why)) | (Err(why), Err(_)) => Err(why),
-    }
 }
 
 #[cfg(test)]

@@ -166,7 +166,8 @@ fn choose<'a>(run: &Evidence<'a>) -> Result<Preferred<'a>, String> {
     let better = |a: Preferred<'a>, b: Preferred<'a>| {
         if leads(run, &b.row.row, &a.row.row) { b } else { a }
     };
-    leaders(run).reduce(better).ok_or_else(|| why_none(run))
+    let why_none = || none_preferred(run).unwrap_or_else(|| none_ranked(run));
+    leaders(run).reduce(better).ok_or_else(why_none)
 }
 
 /// The row to use at each window that has one, windows as typed.
@@ -424,11 +425,6 @@ fn summaries_usd(run: &Evidence<'_>, strategy: &str) -> Option<f64> {
     Some(sessions? + cuts)
 }
 
-/// Why there is none at any window.
-fn why_none(run: &Evidence<'_>) -> String {
-    none_preferred(run).unwrap_or_else(|| none_ranked(run))
-}
-
 /// Why no row is preferred at the window at which the best one keeps most, and which others have
 /// none. Where nothing at all compacted that is the reason.
 fn none_preferred(run: &Evidence<'_>) -> Option<String> {
@@ -494,16 +490,17 @@ const LEAST_SHOWN: f64 = 0.001;
 
 /// The range that is shown with the figure: "prune keeps 74 to 92 % from project to project".
 fn range_kept(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
-    let (lo, hi, over) = match row.intervals.get(run.primary.id())? {
-        Interval::Dots { values } => {
-            // There is one value per cluster: sessions of one project count
-            // once.
-            let alone = row.number(catalogue::SESSIONS) == Some(values.len() as f64);
-            let over = if alone { "from session to session" } else { "from project to project" };
-            (*values.first()?, *values.last()?, over)
+    let interval = row.intervals.get(run.primary.id())?;
+    let (lo, hi) = interval.ends()?;
+    // There is one value per cluster: sessions of one project count once.
+    let sessions = row.number(catalogue::SESSIONS);
+    let over = match interval {
+        Interval::Dots { values } if sessions == Some(values.len() as f64) => {
+            "from session to session"
         }
-        Interval::ThisSessionOnly { lo, hi } => (*lo, *hi, "within this session"),
-        Interval::Student { lo, hi } | Interval::Wider { lo, hi } => (*lo, *hi, "(95 % interval)"),
+        Interval::Dots { .. } => "from project to project",
+        Interval::ThisSessionOnly { .. } => "within this session",
+        Interval::Student { .. } | Interval::Wider { .. } => "(95 % interval)",
     };
     let lo = kept(run.primary, lo);
     let hi = kept(run.primary, hi);

@@ -8,7 +8,7 @@ use recap_core::model::{
     SessionResults, StrategyRow, Support, UnusableReplies, Value, catalogue,
 };
 
-use super::against_full::{Difference, Margin, judge};
+use super::against_full::{Difference, judge};
 use super::agent_settings::own_strategy;
 use super::measures::{MEASURES, WAITS};
 use super::money::BillingModels;
@@ -93,7 +93,8 @@ pub(super) fn twin(
         return None;
     }
     let results = RunResults::new(cells, cuts);
-    let rows = rows(&SessionTable::of(manifest, facts, &results), primary, manifest);
+    let table = SessionTable::of(manifest, facts, &results, false);
+    let rows = rows(&table, primary, manifest);
     rows.into_iter().map(|entry| entry.row).find(|row| row.strategy == own)
 }
 
@@ -238,8 +239,7 @@ impl Builder<'_> {
         }
         let pairs = paired(&scores.values, &self.full?.scores(self.primary.id()).values);
         let (most, seed) = (self.primary.most(), self.manifest.seed);
-        let margin = Margin { margin: self.manifest.margin * most, most, seed };
-        judge(&weighed(self.facts, &pairs, &scores.facts), margin)
+        judge(&weighed(self.facts, &pairs, &scores.facts), self.manifest.margin * most, most, seed)
     }
 
     fn difference_values(&self, difference: &Difference, values: &mut Values) {

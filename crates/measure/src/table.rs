@@ -74,17 +74,14 @@ struct RunInputs<'a> {
 }
 
 impl<'a> SessionTable<'a> {
-    /// The table of sorted sessions and all results.
-    pub fn of(manifest: &Manifest, facts: &'a [SessionFacts], results: &RunResults) -> Self {
-        Self::with_series(manifest, facts, results, false)
-    }
-
     /// The table by which a run is compared with another one.
     pub fn of_pairs(report: &'a Report) -> Self {
-        Self::with_series(&report.manifest, &report.sessions, &report.results, true)
+        Self::of(&report.manifest, &report.sessions, &report.results, true)
     }
 
-    fn with_series(
+    /// The table of sorted sessions and all results, with all series or only those of measures
+    /// with an interval.
+    pub fn of(
         manifest: &Manifest,
         facts: &'a [SessionFacts],
         results: &RunResults,
@@ -489,7 +486,7 @@ mod tests {
             plain("s", "idles").build(),
         ];
         let (manifest, results) = (manifest(&["25%"]), RunResults::new(cells, []));
-        let table = SessionTable::of(&manifest, &both, &results);
+        let table = SessionTable::of(&manifest, &both, &results, false);
         let rows = crate::rows::rows(&table, Primary::FactsKept, &manifest);
         let own: Vec<_> = rows.iter().filter(|entry| entry.row.dataset == "d").collect();
         let actual: Vec<(&str, bool, f64)> = own

@@ -15,69 +15,36 @@ use super::document::{Cell, Part, TableOf, figures, names};
 use super::sheet::each_cell;
 use super::{block, number};
 
-/// A bill in USD by what is paid for.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct BillParts {
-    /// Prompts: read from the cache.
-    read: f64,
-    /// Written to it, and kept in it.
-    written: f64,
-    /// Past the cache.
-    input: f64,
-    /// What the agent wrote.
-    output: f64,
-    /// Calls of the compactor, prompts and outputs.
-    calls: f64,
+/// What bills are for: prompts, read from the cache, written to it and kept in it, and past it; what
+/// the agent wrote; and calls of the compactor, prompts and outputs.
+const PARTS: [&str; 5] =
+    ["cache reads", "cache writes", "uncached input", "output", "compactor’s calls"];
+
+/// A bill in USD by [`PARTS`].
+type BillParts = [f64; PARTS.len()];
+
+fn plus(sum: BillParts, own: BillParts) -> BillParts {
+    std::array::from_fn(|at| sum[at] + own[at])
 }
 
-impl BillParts {
-    /// The parts in the order of the table.
-    fn each(&self) -> [f64; 5] {
-        [self.read, self.written, self.input, self.output, self.calls]
-    }
-
-    pub(crate) fn total(&self) -> f64 {
-        self.each().iter().sum()
-    }
-
-    fn plus(self, other: Self) -> Self {
-        BillParts {
-            read: self.read + other.read,
-            written: self.written + other.written,
-            input: self.input + other.input,
-            output: self.output + other.output,
-            calls: self.calls + other.calls,
-        }
-    }
-
-    fn scaled(self, by: f64) -> Self {
-        let [read, written, input, output, calls] = self.each().map(|usd| usd * by);
-        BillParts { read, written, input, output, calls }
-    }
-
-    /// Adds the prompt and the answer of a request.
-    fn add(
-        &mut self,
-        tariff: &mut Tariff<'_>,
-        prompt: &Buckets,
-        request: &RequestFacts,
-    ) -> Option<()> {
-        let (tokens, at) = (prompt.prompt(), request.at);
-        let rates = tariff.rates(tokens, at);
-        let full = rates.input?;
-        let read = prompt.read as f64 * rates.cache_read.unwrap_or(full);
-        let input = prompt.uncached as f64 * full;
-        self.read += read;
-        self.input += input;
-        // What is left is writing, by the hour or not, and keeping.
-        self.written += tariff.prompt_usd(prompt, at)? - read - input;
-        self.output += tariff.output_usd(tokens, request.output, at)?;
-        Some(())
-    }
+/// The prompt and the answer of a request.
+fn of_request(
+    tariff: &mut Tariff<'_>,
+    prompt: &Buckets,
+    request: &RequestFacts,
+) -> Option<BillParts> {
+    let (tokens, at) = (prompt.prompt(), request.at);
+    let rates = tariff.rates(tokens, at);
+    let full = rates.input?;
+    let read = prompt.read as f64 * rates.cache_read.unwrap_or(full);
+    let input = prompt.uncached as f64 * full;
+    // What is left is writing, by the hour or not, and keeping.
+    let written = tariff.prompt_usd(prompt, at)? - read - input;
+    Some([read, written, input, tariff.output_usd(tokens, request.output, at)?, 0.0])
 }
 
 /// The bill of a session in parts; `None` where its model, or that of its calls, has no price.
-pub(crate) fn parts(
+fn parts(
     rows: &CellRows,
     bill: &Bill,
     facts: &SessionFacts,
@@ -90,19 +57,20 @@ pub(crate) fn parts(
     for (request, billed) in facts.requests.iter().zip(&bill.requests) {
         let Some(billed) = billed else { continue };
         let Some(tariff) = tariffs.get_mut(billed.model as usize)? else { continue };
-        parts.add(tariff, &billed.prompt.billed, request)?;
+        parts = plus(parts, of_request(tariff, &billed.prompt.billed, request)?);
     }
     if bill.calls.is_empty() {
         return Some(parts);
     }
     let mut tariff = tariff(bill.call_model())?;
+    let [.., calls] = &mut parts;
     for call in &bill.calls {
         // Billed at the request that followed when the compaction began, or the last one.
         let begun = rows.compactions.get(call.compaction as usize)?.begun as usize;
         let Some(last) = facts.requests.len().checked_sub(1) else { continue };
         let (prompt, at) = (&call.prompt.billed, facts.requests[begun.min(last)].at);
-        parts.calls += tariff.prompt_usd(prompt, at)?;
-        parts.calls += tariff.output_usd(prompt.prompt(), call.output, at)?;
+        *calls += tariff.prompt_usd(prompt, at)?;
+        *calls += tariff.output_usd(prompt.prompt(), call.output, at)?;
     }
     Some(parts)
 }
@@ -122,8 +90,10 @@ fn sums(report: &Report) -> Sums {
             for dataset in [session.dataset, block::ALL] {
                 let key = [dataset, &cell.key.window, &cell.key.strategy, &bill.billed_as];
                 let sum = sums.entry(key.map(str::to_owned));
-                let sum = sum.or_insert_with(|| Some(BillParts::default()));
-                *sum = sum.zip(parts).map(|(sum, own)| sum.plus(own.scaled(1.0 / replicates)));
+                let sum = sum.or_insert(Some(BillParts::default()));
+                *sum = sum
+                    .zip(parts)
+                    .map(|(sum, own)| plus(sum, own.map(|usd| usd * (1.0 / replicates))));
             }
         }
         Ok(())
@@ -143,6 +113,7 @@ pub(super) fn tables(report: &Report, blocks: &[block::Block<'_>]) -> Vec<Vec<Pa
 }
 
 fn table(block: &block::Block<'_>, sums: &Sums) -> Vec<Part> {
+    let total = |parts: &BillParts| parts.iter().sum::<f64>();
     let mut bills: Vec<(&StrategyRow, BillParts)> = block
         .rows
         .iter()
@@ -161,26 +132,25 @@ fn table(block: &block::Block<'_>, sums: &Sums) -> Vec<Part> {
     if bills.is_empty() {
         return vec![Part::Text(format!("Cost unknown: {}.", unknown(&block.rows)))];
     }
-    bills.sort_by(|a, b| a.1.total().total_cmp(&b.1.total()));
+    bills.sort_by(|a, b| total(&a.1).total_cmp(&total(&b.1)));
     let reference = bills.iter().find(|(row, _)| row.strategy == RECORDED);
     let reference = reference.or_else(|| bills.iter().find(|(row, _)| row.strategy == FULL));
-    let against = reference.map(|(row, parts)| (row.strategy.clone(), parts.total()));
+    let against = reference.map(|(row, parts)| (row.strategy.clone(), total(parts)));
     let (name, usd) = against.unwrap_or_else(|| (FULL.to_owned(), f64::NAN));
-    let share = |parts: &BillParts| Some(parts.total() / usd - 1.0).filter(|x| x.is_finite());
+    let share = |parts: &BillParts| Some(total(parts) / usd - 1.0).filter(|x| x.is_finite());
     let mut table = TableOf::new("Bills in parts", bills)
         .column(names("strategy"), |(row, _)| row.strategy.clone())
         .column(figures("bill"), |(row, parts)| {
-            let total = format!("{}{}", number::dollars(parts.total()), block::star(row));
-            Cell::figure(parts.total(), total)
+            let usd = total(parts);
+            Cell::figure(usd, format!("{}{}", number::dollars(usd), block::star(row)))
         })
         .column(figures(format!("against {name}")), |(_, parts)| {
             Cell::known(share(parts), number::change)
         })
         .dim(|(row, _)| row.row_kind != RowKind::Ranked);
-    let heads = ["cache reads", "cache writes", "uncached input", "output", "compactor’s calls"];
-    for (at, head) in heads.into_iter().enumerate() {
+    for (at, head) in PARTS.into_iter().enumerate() {
         table = table.column(figures(head), |(_, parts)| {
-            Cell::known(Some(parts.each()[at]).filter(|usd| *usd != 0.0), number::dollars)
+            Cell::known(Some(parts[at]).filter(|usd| *usd != 0.0), number::dollars)
         });
     }
     let about = "What each bill is for. A prompt that begins as the one before is read from the \
@@ -233,7 +203,7 @@ mod tests {
         let parts = of(cell, &facts, &prices).unwrap();
         // $0.30 read, $3.75 written, $3 in full and $15 of output for a million.
         let expected = [1_000.0 * 0.3e-6, 400.0 * 3.75e-6, 600.0 * 3e-6, 120.0 * 15e-6, 0.0];
-        for (found, expected) in parts.each().into_iter().zip(expected) {
+        for (found, expected) in parts.into_iter().zip(expected) {
             assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");
         }
     }

@@ -54,12 +54,6 @@ pub(super) fn strategies(report: &Report) -> IndexSet<(&str, RowKind)> {
     shown.map(|row| (row.strategy.as_str(), row.row_kind)).collect()
 }
 
-/// The row that leads the ranking.
-pub(super) fn first_ranked(report: &Report) -> Option<&StrategyRow> {
-    let rows = report.rows.iter().filter(|row| row.row_kind != RowKind::Control);
-    rows.filter(|row| row.rank.is_some()).min_by_key(|row| row.rank)
-}
-
 /// The findings of a sort, in words.
 pub(super) fn findings(report: &Report, severity: Severity) -> Vec<String> {
     let those = report.findings.iter().filter(|finding| finding.severity == severity);

@@ -50,17 +50,11 @@ fn case(name: String, status: TestCaseStatus, out: String) -> TestCase {
     case
 }
 
-/// A rule forbids what is there.
-fn failed(reason: String) -> TestCaseStatus {
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    status.set_message(reason).set_type("regression");
-    status
-}
-
-/// There is no figure to look at, or something broke.
-fn error(reason: String) -> TestCaseStatus {
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-    status.set_message(reason).set_type("incomplete");
+/// A rule forbids what is there; else there is no figure to look at, or something broke.
+fn broken(kind: NonSuccessKind, reason: String) -> TestCaseStatus {
+    let name = if kind == NonSuccessKind::Failure { "regression" } else { "incomplete" };
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_message(reason).set_type(name);
     status
 }
 
@@ -74,7 +68,7 @@ fn skipped(reason: String) -> TestCaseStatus {
 /// A case that says what an interrupted run lacks.
 fn incomplete(missing: &Missing) -> TestSuite {
     let named: Vec<String> = missing.named.iter().map(|name| plain::line(name)).collect();
-    let status = error(plain::line(&missing.to_string()));
+    let status = broken(NonSuccessKind::Error, plain::line(&missing.to_string()));
     let name = "every planned cell and cut is there".to_owned();
     suite("run", [case(name, status, named.join("\n"))])
 }
@@ -106,9 +100,9 @@ fn status(check: &Check, policy: UndecidedPolicy) -> TestCaseStatus {
     match (check.finding, policy) {
         (CheckOutcome::Passed, _) => TestCaseStatus::success(),
         (CheckOutcome::Failed, _) | (CheckOutcome::Undecided, UndecidedPolicy::Fail) => {
-            failed(reason)
+            broken(NonSuccessKind::Failure, reason)
         }
-        (CheckOutcome::Missing, _) => error(reason),
+        (CheckOutcome::Missing, _) => broken(NonSuccessKind::Error, reason),
         (CheckOutcome::Unchecked, _) => skipped(reason),
         (CheckOutcome::Undecided, UndecidedPolicy::Pass) => {
             skipped(format!("undecided, which counts as passed: {reason}"))
@@ -125,16 +119,17 @@ fn broken_rows(report: &Report) -> Vec<TestSuite> {
         let rows = block.rows.iter().filter(|row| !row.failed.is_empty());
         suite(
             &format!("{} at {}", plain::line(block.dataset), block::at(block.window)),
-            rows.map(|row| broken(row)),
+            rows.map(|row| broken_row(row)),
         )
     });
     suites.filter(|suite| !suite.test_cases.is_empty()).collect()
 }
 
 /// Cells that failed, so that a strategy is judged by fewer sessions than it says.
-fn broken(row: &StrategyRow) -> TestCase {
+fn broken_row(row: &StrategyRow) -> TestCase {
     let errors: Vec<String> = row.failed.iter().map(|error| plain::line(error)).collect();
-    let status = error(format!("{} failed", block::counted(errors.len(), "cell")));
+    let reason = format!("{} failed", block::counted(errors.len(), "cell"));
+    let status = broken(NonSuccessKind::Error, reason);
     let name = format!("{}: every cell runs through", plain::line(&row.strategy));
     case(name, status, errors.join("; "))
 }

@@ -28,12 +28,9 @@ const LEFT_OUT: u8 = 4;
 
 /// A piece of the page. Those that can be missed go first where it is too long,
 /// the last before the first.
-struct Piece {
-    text: String,
-    kept: DropOrder,
-}
+type Piece = (DropOrder, String);
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum DropOrder {
     /// Only where there is room.
     IfShort,
@@ -67,12 +64,12 @@ fn page(report: &Report) -> String {
     let missing = shorten(&mut pieces);
     pieces.push(piece(DropOrder::Always, &[files(missing)]));
     let texts: Vec<&str> =
-        pieces.iter().map(|piece| piece.text.trim_end()).filter(|text| !text.is_empty()).collect();
+        pieces.iter().map(|(_, text)| text.trim_end()).filter(|text| !text.is_empty()).collect();
     format!("{}\n", texts.join("\n\n"))
 }
 
 fn piece(kept: DropOrder, parts: &[Part]) -> Piece {
-    Piece { text: markdown(parts), kept }
+    (kept, markdown(parts))
 }
 
 /// Leaves out what can be missed until the rest is short; whether anything was.
@@ -82,8 +79,8 @@ fn shorten(pieces: &mut Vec<Piece>) -> bool {
     for (kept, most) in
         [(DropOrder::IfShort, SHORT), (DropOrder::Longer, SHORT), (DropOrder::Always, MOST)]
     {
-        while pieces.iter().map(|piece| piece.text.len()).sum::<usize>() > most {
-            let last = pieces.iter().rposition(|piece| piece.kept == kept);
+        while pieces.iter().map(|(_, text)| text.len()).sum::<usize>() > most {
+            let last = pieces.iter().rposition(|(own, _)| *own == kept);
             let Some(at @ 1..) = last else { break };
             pieces.remove(at);
             missing = true;

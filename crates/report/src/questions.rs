@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use indexmap::IndexSet;
 
 use super::document::{Cell, Column, Part, TableOf, absent, figures, names};
-use super::sheet::questions::{asked_at_cuts, each, expected};
+use super::sheet::questions::{Asked, each, each_at_cut, expected};
 use super::{RenderInput, block, number, plain};
 use recap_core::model::{
-    Agreement, Answer, AnsweredAtCuts, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Report,
-    RowKind, Source, StrategyRow, catalogue,
+    Agreement, Answer, AnsweredAtCuts, QuestionKind, QuestionRow, RECORDED, Report, RowKind,
+    Source, StrategyRow, catalogue,
 };
 
 /// Strategies whose questions or facts are listed, and how many of each.
@@ -129,20 +129,15 @@ pub(super) fn at_cuts(answered: &[AnsweredAtCuts]) -> Option<Part> {
     (!kinds.is_empty()).then(|| table.part())
 }
 
-/// A question with both answers, and what compression did to it.
-struct Asked {
-    became: Option<Agreement>,
-    cells: [String; 7],
-}
+/// What compression did to a question, and its row.
+type Shown = (Option<Agreement>, [String; 7]);
 
 /// The questions of a strategy at a window.
-fn of_cells(source: &RenderInput<'_>, strategy: &str, window: &str) -> Vec<Asked> {
+fn of_cells(source: &RenderInput<'_>, strategy: &str, window: &str) -> Vec<Shown> {
     let mut all = Vec::new();
     let each = each(source, |one| {
-        if one.is_of(strategy, window) {
-            let before = one.before.map(|(_, row)| row);
-            all.push(shown(one.facts, before, one.after, one.agreement()));
-        }
+        let is_it = (one.strategy, one.window, one.replicate) == (strategy, Some(window), 0);
+        all.extend(is_it.then(|| shown(one)));
         Ok(())
     });
     each.expect("nothing is written");
@@ -152,39 +147,34 @@ fn of_cells(source: &RenderInput<'_>, strategy: &str, window: &str) -> Vec<Asked
 /// The questions of a strategy at the cuts, with both answers.
 pub(super) fn of_cuts(source: &RenderInput<'_>, strategy: &str) -> Option<Part> {
     let mut all = Vec::new();
-    for session in source.report.results.iter() {
-        let own = asked_at_cuts(source, &session).into_iter();
-        let own = own.filter(|at| at.row.strategy == strategy && at.row.replicate == 0);
-        all.extend(own.map(|at| shown(at.asked, at.before, at.after, at.agreement())));
-    }
+    let each = each_at_cut(source, |one| {
+        let is_it = (one.strategy, one.replicate) == (strategy, 0);
+        all.extend(is_it.then(|| shown(one)));
+        Ok(())
+    });
+    each.expect("nothing is written");
     source.texts.and_then(|_| listed(strategy, all))
 }
 
-fn shown(
-    asked: &QuestionFacts,
-    before: Option<&QuestionRow>,
-    after: &QuestionRow,
-    became: Option<Agreement>,
-) -> Asked {
+fn shown(one: &Asked<'_>) -> Shown {
+    let question = &one.facts.question;
     let words = |text: &str| plain::shortened(&plain::line(text.trim()), WORDS);
     let answer = |row: &QuestionRow| match row.answered.as_ref().map(|own| &own.answer) {
         Some(Answer::Said(text)) => words(text),
         Some(Answer::Nothing(why)) => format!("no answer: {why}"),
         None => found(row).to_owned(),
     };
-    let evidence = after.evidence.map_or_else(absent, |state| state.as_str().to_owned());
-    Asked {
-        became,
-        cells: [
-            words(&asked.question.question),
-            asked.question.kind.as_str().to_owned(),
-            words(&expected(&asked.question.expect)),
-            before.map_or_else(absent, answer),
-            answer(after),
-            became.map_or("not graded", Agreement::as_str).to_owned(),
-            evidence,
-        ],
-    }
+    let became = one.agreement();
+    let cells = [
+        words(&question.question),
+        question.kind.as_str().to_owned(),
+        words(&expected(&question.expect)),
+        one.before.map_or_else(absent, answer),
+        answer(one.after),
+        became.map_or("not graded", Agreement::as_str).to_owned(),
+        one.after.evidence.map_or_else(absent, |state| state.as_str().to_owned()),
+    ];
+    (became, cells)
 }
 
 /// Whether an answer is findable, in words.
@@ -197,14 +187,14 @@ fn found(row: &QuestionRow) -> &'static str {
 }
 
 /// Questions of a strategy, those that it lost first; nothing without any.
-fn listed(strategy: &str, mut all: Vec<Asked>) -> Option<Part> {
-    all.sort_by_key(|asked| asked.became != Some(Agreement::Lost));
+fn listed(strategy: &str, mut all: Vec<Shown>) -> Option<Part> {
+    all.sort_by_key(|(became, _)| *became != Some(Agreement::Lost));
     let count = block::counted(all.len(), "question");
     let title = format!("{strategy}: {count}, those that it lost first");
     let others = ["kind", "expected", "before", "after", "became", "evidence"];
     let [kind, expected, before, after, became, evidence] = others.map(names);
     let question = names("question").wrapped();
-    TableOf::new(title, all.into_iter().take(LISTED).map(|asked| asked.cells))
+    TableOf::new(title, all.into_iter().take(LISTED).map(|(_, cells)| cells))
         .columns([question, kind, expected, before, after, became, evidence])
         .folded()
 }

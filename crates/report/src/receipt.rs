@@ -8,8 +8,7 @@ use indexmap::IndexSet;
 use super::document::{Cell, Part, TableOf, absent, figures, words};
 use super::number;
 use recap_core::model::{
-    Absent, Amount, Cause, Content, Hour, Origin, Rebuilt, Receipt, Report, Sender, Spent,
-    TokenKind,
+    Absent, Amount, Cause, Content, Origin, Rebuilt, Receipt, Report, Sender, Spent, TokenKind,
 };
 use recap_core::text::{counted, form_for};
 
@@ -51,7 +50,7 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     }
     if receipt.all().reported > 0 {
         parts.push(Part::heading("What if the cache lived an hour"));
-        parts.push(Part::Text(hour(&receipt.hour)));
+        parts.push(Part::Text(hour(receipt)));
     }
     parts
 }
@@ -363,36 +362,32 @@ fn origin_name(origin: Origin) -> &'static str {
 }
 
 /// What a cache that lives an hour would have changed.
-fn hour(hour: &Result<Hour, Absent>) -> String {
-    match hour {
-        Err(why) => {
-            let why = why.to_string();
-            format!("A cache that lives an hour: no figure, {why}.")
-        }
-        Ok(hour) => {
-            let change = hour.saved - hour.dearer;
-            let (would, more) = if change >= 0.0 { ("saved", "") } else { ("cost", " more") };
-            let without = hour.without.as_ref().map_or_else(String::new, |why| {
-                format!(" (other sessions are not in this: {})", why)
-            });
-            format!(
-                "A cache that lives an hour would have {would} {}{more}: {} after idle gaps of at most \
-                 an hour would have been spared ({}), and all other writes would have been dearer by \
-                 {}{without}.",
-                number::dollars(change.abs()),
-                counted(hour.spared, "rebuild"),
-                number::dollars(hour.saved),
-                number::dollars(hour.dearer),
-            )
-        }
-    }
+fn hour(receipt: &Receipt) -> String {
+    let why = receipt.without_hour.as_ref();
+    let Some(hour) = &receipt.hour else {
+        let why = why.unwrap_or(&Absent::NoUsage);
+        return format!("A cache that lives an hour: no figure, {why}.");
+    };
+    let change = hour.saved - hour.dearer;
+    let (would, more) = if change >= 0.0 { ("saved", "") } else { ("cost", " more") };
+    let without = why.map(|why| format!(" (other sessions are not in this: {why})"));
+    format!(
+        "A cache that lives an hour would have {would} {}{more}: {} after idle gaps of at most \
+         an hour would have been spared ({}), and all other writes would have been dearer by \
+         {}{}.",
+        number::dollars(change.abs()),
+        counted(hour.spared, "rebuild"),
+        number::dollars(hour.saved),
+        number::dollars(hour.dearer),
+        without.unwrap_or_default(),
+    )
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
     use crate::testkit::Kit;
-    use recap_core::model::Rebuilt;
+    use recap_core::model::{Hour, Rebuilt};
 
     /// A run in which a model without a price answered a subagent.
     pub(crate) fn report() -> Report {
@@ -429,7 +424,8 @@ pub(super) mod tests {
                 (Cause::Compaction, rebuilt(1, 5_000, 0.125)),
             ]
             .into(),
-            hour: Ok(Hour { spared: 2, saved: 0.25, dearer: 0.75, without: None }),
+            hour: Some(Hour { spared: 2, saved: 0.25, dearer: 0.75 }),
+            without_hour: None,
             contents: std::iter::once(content(Origin::System, None, 1_000)).chain(tools).collect(),
             largest_prompt: 150_000,
         };
@@ -471,13 +467,13 @@ pub(super) mod tests {
     fn hour_of_cache_has_its_saving_and_its_price() {
         let mut report = report();
         assert_eq!(
-            hour(&report.receipt.hour),
+            hour(&report.receipt),
             "A cache that lives an hour would have cost $0.500 more: 2 rebuilds after idle gaps of at \
              most an hour would have been spared ($0.250), and all other writes would have been \
              dearer by $0.750."
         );
-        report.receipt.hour = Err(Absent::HourAlready);
-        let none = hour(&report.receipt.hour);
+        (report.receipt.hour, report.receipt.without_hour) = (None, Some(Absent::HourAlready));
+        let none = hour(&report.receipt);
         assert!(none.ends_with("no figure, the cache was written for an hour already."), "{none}");
     }
 

@@ -6,7 +6,7 @@ use std::io::{Result, Write};
 
 use super::document::{Part, TableOf, absent, figures, names};
 use super::sheet::{Field, Sheet};
-use super::{RenderInput, block, number, plain, sizes};
+use super::{RenderInput, number, plain, sizes};
 use recap_core::model::{Measure, Report, RowName, SESSION_MEASURES, SessionRow, Unit, catalogue};
 
 /// `sessions.csv`.
@@ -106,11 +106,12 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     vec![Part::Heading(title), table.part(), Part::Text(more)]
 }
 
+/// The recommended row, else the first of the ranking.
 fn place(report: &Report) -> Option<RowName> {
-    let chosen = report.recommendation.as_ref().and_then(|of| of.row.as_ref());
-    let first = || {
-        let first = block::first_ranked(report)?;
-        Some(RowName { strategy: first.strategy.clone(), window: first.window.clone() })
-    };
-    chosen.cloned().or_else(first)
+    let chosen = report.recommendation.as_ref().and_then(|of| of.row.clone());
+    let ranked = report.rows.iter().filter(|row| row.rank.is_some());
+    let first = ranked.min_by_key(|row| row.rank);
+    chosen.or_else(|| {
+        first.map(|row| RowName { strategy: row.strategy.clone(), window: row.window.clone() })
+    })
 }

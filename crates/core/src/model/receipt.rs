@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use derive_more::AddAssign;
 use serde::{Deserialize, Serialize};
-use strum::VariantArray;
 
 use super::{Absent, MessageIndex, RecordedCall, RecordedTrigger, RequestFacts, SessionTotal};
 
@@ -117,7 +117,7 @@ pub struct Content {
 /// Whose content it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[derive(strum::IntoStaticStr, VariantArray)]
+#[derive(strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Origin {
     /// System prompt, definitions of tools, and what is sent before the first message.
@@ -133,9 +133,7 @@ pub enum Origin {
 }
 
 /// Who sent a request.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Sender {
     /// The agent of a session.
@@ -147,9 +145,7 @@ pub enum Sender {
 }
 
 /// What tokens are billed as.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum TokenKind {
     /// Prompt tokens read from the provider's cache.
@@ -172,9 +168,7 @@ pub enum TokenKind {
 }
 
 /// Why a prefix that had been cached was not read.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Cause {
     /// The agent had compacted.
@@ -297,7 +291,7 @@ pub struct Rebuilt {
 }
 
 /// What a cache that lives an hour would have changed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, AddAssign)]
 pub struct Hour {
     /// Caches that an idle gap of an hour at most would not have ended.
     pub spared: u64,
@@ -305,12 +299,10 @@ pub struct Hour {
     pub saved: f64,
     /// USD by which all other writes would have been dearer.
     pub dearer: f64,
-    /// Why some sessions are not in these figures; absent where all are.
-    pub without: Option<Absent>,
 }
 
 /// What recorded sessions cost, by what providers reported, at list prices.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Receipt {
     /// By sender and model as recorded; no model where the recording names none.
     pub spent: BTreeMap<(Sender, Option<String>), Spent>,
@@ -325,26 +317,13 @@ pub struct Receipt {
     /// conversation of their own have no order and are not looked at.
     pub rebuilt: BTreeMap<Cause, Rebuilt>,
     /// What a cache that lives an hour would have changed; absent where there is no such choice.
-    pub hour: Result<Hour, Absent>,
+    pub hour: Option<Hour>,
+    /// Why some sessions, or all that report tokens, are not in that figure.
+    pub without_hour: Option<Absent>,
     /// What filled the contexts, by what was sent most.
     pub contents: Vec<Content>,
     /// Tokens of the largest prompt that was reported.
     pub largest_prompt: u64,
-}
-
-impl Default for Receipt {
-    fn default() -> Self {
-        Self {
-            spent: BTreeMap::new(),
-            silent_compactions: 0,
-            estimated: None,
-            missing_subagents: 0,
-            rebuilt: BTreeMap::new(),
-            hour: Err(Absent::NoUsage),
-            contents: Vec::new(),
-            largest_prompt: 0,
-        }
-    }
 }
 
 impl Receipt {

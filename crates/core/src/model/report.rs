@@ -69,6 +69,14 @@ impl Interval {
             Interval::Dots { .. } => None,
         }
     }
+
+    /// The same, or the lowest and the highest of few values.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        match self {
+            Interval::Dots { values } => Some((*values.first()?, *values.last()?)),
+            interval => interval.bounds(),
+        }
+    }
 }
 
 /// How a strategy compares with `full`, as far as n allows.

@@ -310,26 +310,27 @@ fn sessions(a: &BySession, b: &BySession) -> Vec<String> {
     let pairs: Vec<(&SessionFingerprint, &SessionFingerprint)> = (b.sessions.iter())
         .filter_map(|s| Some((*theirs.get(&(&*s.dataset, &*s.session))?, s)))
         .collect();
-    let words = |a: &SessionFingerprint, b: &SessionFingerprint| {
+    fn words(a: &SessionFingerprint, b: &SessionFingerprint) -> bool {
         a.words.as_ref().zip(b.words.as_ref()).is_some_and(|(a, b)| a != b)
-    };
-    let mut found = Vec::new();
-    let mut report =
-        |what: &str, differ: &dyn Fn(&SessionFingerprint, &SessionFingerprint) -> bool| {
-            let those = pairs.iter().filter(|(a, b)| differ(a, b));
-            let ids: Vec<&str> = those.map(|(_, session)| session.session.as_str()).collect();
-            match ids.as_slice() {
-                [] => {}
-                [only] => found.push(format!("{what} of `{only}` differ")),
-                [first, rest @ ..] => {
-                    found.push(format!("{what} of `{first}` and {} more differ", rest.len()));
-                }
+    }
+    type Differ = fn(&SessionFingerprint, &SessionFingerprint) -> bool;
+    let differences: [(&str, Differ); 3] = [
+        ("the messages", |a, b| a.content != b.content),
+        ("the questions", |a, b| a.questions != b.questions || words(a, b)),
+        ("the token counts", |a, b| a.tokens != b.tokens),
+    ];
+    let differ = differences.into_iter().filter_map(|(what, differ)| {
+        let those = pairs.iter().filter(|(a, b)| differ(a, b));
+        let ids: Vec<&str> = those.map(|(_, session)| session.session.as_str()).collect();
+        match ids.as_slice() {
+            [] => None,
+            [only] => Some(format!("{what} of `{only}` differ")),
+            [first, rest @ ..] => {
+                Some(format!("{what} of `{first}` and {} more differ", rest.len()))
             }
-        };
-    report("the messages", &|a, b| a.content != b.content);
-    report("the questions", &|a, b| a.questions != b.questions || words(a, b));
-    report("the token counts", &|a, b| a.tokens != b.tokens);
-    found
+        }
+    });
+    differ.collect()
 }
 
 #[cfg(test)]

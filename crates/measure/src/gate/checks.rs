@@ -37,18 +37,11 @@ pub fn checked(
     doubt: Option<String>,
 ) -> Check {
     let id = rule.measure.id;
+    let names = [&row.dataset, &row.strategy, &row.window].map(String::clone);
     let mut check = Check {
-        dataset: row.dataset.clone(),
-        strategy: row.strategy.clone(),
-        window: row.window.clone(),
         agent_model: row.agent_model.clone(),
-        measure: id.to_owned(),
         value: row.number_of(id),
-        baseline: None,
-        interval: None,
-        sessions: 0,
-        finding: CheckOutcome::Missing,
-        reason: String::new(),
+        ..unchecked(names, rule)
     };
     let found = match (rule.limit, both) {
         (Limit::Figure(limit), _) => {
@@ -70,6 +63,23 @@ pub fn checked(
         Err(missing) => (CheckOutcome::Missing, missing),
     };
     check
+}
+
+/// A check of a rule on a row of this data set, strategy and window, as long as nothing is known.
+pub(super) fn unchecked([dataset, strategy, window]: [String; 3], rule: &Rule) -> Check {
+    Check {
+        dataset,
+        strategy,
+        window,
+        agent_model: String::new(),
+        measure: rule.measure.id.to_owned(),
+        value: None,
+        baseline: None,
+        interval: None,
+        sessions: 0,
+        finding: CheckOutcome::Missing,
+        reason: String::new(),
+    }
 }
 
 /// The figure of a row, or why there is none.

@@ -86,7 +86,7 @@ mod rule;
 mod scope;
 
 pub use baseline::{Baseline, Head, comparable, unlike, write_baseline};
-use checks::{Both, checked};
+use checks::{Both, checked, unchecked};
 pub use rule::{Limit, Rule, RuleError, parse};
 pub use scope::fits;
 use scope::{size_named, size_row};
@@ -95,7 +95,7 @@ use crate::ALL;
 use crate::by_session::by_session;
 use recap_core::model::{
     Answer, Cell, Check, CheckOutcome, CutRow, Gate, GradedAnswer, OFFLINE, QuestionRow, Report,
-    RuleFindings, SessionResults, StrategyRow, UndecidedPolicy,
+    RuleFindings, StrategyRow, UndecidedPolicy,
 };
 use recap_core::text::counted;
 use recap_core::wording;
@@ -187,19 +187,9 @@ fn no_row(report: &Report, rule: &Rule) -> Check {
     let or_any = |name: &Option<String>| name.clone().unwrap_or_else(|| "any".to_owned());
     let no_sizes = report.curve.as_ref().and_then(|curve| curve.as_ref().err());
     let no_sizes = no_sizes.filter(|_| size_named(rule, &report.manifest).is_some());
-    Check {
-        dataset: or_any(&rule.dataset),
-        strategy: or_any(&rule.strategy),
-        window: or_any(&rule.window),
-        agent_model: String::new(),
-        measure: rule.measure.id.to_owned(),
-        value: None,
-        baseline: None,
-        interval: None,
-        sessions: 0,
-        finding: CheckOutcome::Missing,
-        reason: no_sizes.map_or_else(|| checks::NO_ROW.to_owned(), wording::no_sizes),
-    }
+    let reason = no_sizes.map_or_else(|| checks::NO_ROW.to_owned(), wording::no_sizes);
+    let row = [&rule.dataset, &rule.strategy, &rule.window].map(or_any);
+    Check { reason, ..unchecked(row, rule) }
 }
 
 /// Why a row's figure cannot be gated; `None` if it can.
@@ -211,21 +201,7 @@ fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> 
     if !rule.rests_on_questions() {
         return None;
     }
-    let is_own =
-        |cell: &&Cell| (&cell.key.strategy, &cell.key.window) == (&row.strategy, &row.window);
-    let share = share_unscored(report, |session, add| {
-        if ![ALL, session.dataset].contains(&row.dataset.as_str()) {
-            return;
-        }
-        if rule.is_at_cuts() {
-            let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
-            let own = rows.filter(|examined| examined.strategy == row.strategy);
-            own.filter_map(CutRow::exam).for_each(|exam| add(&exam.questions));
-        } else {
-            let own = session.cells().iter().filter(is_own).filter_map(Cell::rows);
-            own.for_each(|rows| add(&rows.questions));
-        }
-    });
+    let share = share_unscored(report, rule.is_at_cuts(), Some(row));
     (share > max_unscored).then(|| {
         format!(
             "{:.0} % of its questions were not answered or not graded, more than {:.0} %",
@@ -239,33 +215,36 @@ fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> 
 /// those to whole sessions or of those at cuts, whichever is larger. Kinds that the offline
 /// judge cannot grade do not count.
 pub fn unscored(report: &Report) -> f64 {
-    let of_sessions = share_unscored(report, |session, add| {
-        let rows = session.cells().iter().filter_map(Cell::rows);
-        rows.for_each(|rows| add(&rows.questions));
-    });
-    let at_cuts = share_unscored(report, |session, add| {
-        let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
-        rows.filter_map(CutRow::exam).for_each(|exam| add(&exam.questions));
-    });
-    of_sessions.max(at_cuts)
+    share_unscored(report, false, None).max(share_unscored(report, true, None))
 }
 
-/// The same among the questions that `of` adds of each session.
-fn share_unscored(
-    report: &Report,
-    of: impl Fn(&SessionResults<'_>, &mut dyn FnMut(&[QuestionRow])),
-) -> f64 {
+/// The same among the questions at cuts, or to whole sessions, of one row or of all.
+fn share_unscored(report: &Report, at_cuts: bool, row: Option<&StrategyRow>) -> f64 {
     let has_model = report.manifest.judge != OFFLINE;
     let is_missing = |own: &GradedAnswer| {
         matches!(own.answer, Answer::Nothing(_)) || has_model && own.judgement.score.is_none()
     };
+    let of_strategy = |strategy: &String| row.is_none_or(|row| row.strategy == *strategy);
+    let of_window = |window: &String| row.is_none_or(|row| row.window == *window);
     let (mut all, mut without) = (0, 0);
+    let mut add = |rows: &[QuestionRow]| {
+        all += rows.len();
+        let answers = rows.iter().filter_map(|row| row.answered.as_ref());
+        without += answers.filter(|own| is_missing(own)).count();
+    };
     for session in report.results.iter() {
-        of(&session, &mut |rows| {
-            all += rows.len();
-            let answers = rows.iter().filter_map(|row| row.answered.as_ref());
-            without += answers.filter(|own| is_missing(own)).count();
-        });
+        if row.is_some_and(|row| ![ALL, session.dataset].contains(&&*row.dataset)) {
+            continue;
+        }
+        if at_cuts {
+            let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
+            let own = rows.filter(|examined| of_strategy(&examined.strategy));
+            own.filter_map(CutRow::exam).for_each(|exam| add(&exam.questions));
+        } else {
+            let cells = session.cells().iter();
+            let own = cells.filter(|c| of_strategy(&c.key.strategy) && of_window(&c.key.window));
+            own.filter_map(Cell::rows).for_each(|rows| add(&rows.questions));
+        }
     }
     without as f64 / all.max(1) as f64
 }

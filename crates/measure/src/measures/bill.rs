@@ -88,7 +88,8 @@ fn session(input: &CellInput<'_>, cached: Cached) -> Contribution {
 
 fn against<'a>(input: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) -> Contribution {
     let Some(other) = other else { return Contribution::Absent(missing) };
-    let both = input.account().and_then(|own| Ok((own, input.account_beside(other)?)));
+    let beside = || input.account_of(other.rows().ok_or(Absent::NoBill)?);
+    let both = input.account().and_then(|own| Ok((own, beside()?)));
     let (mut own, mut other) = match both {
         Ok(both) => both,
         Err(reason @ Absent::Price(_)) => return Contribution::Absent(reason),

@@ -82,43 +82,26 @@ fn recency_gain(input: &CellInput<'_>) -> Contribution {
     let own = mean(asked.iter().map(ReferencingRequest::share_kept));
     // Distances are exact counts, while sizes may be calibrated.
     let far = |distance: u64| distance as f64 * input.facts.factor();
-    let plain = mean(asked.iter().map(|a| a.share(|r, _| newest.reaches(far(r.distance_tokens)))));
+    let plain = mean(asked.iter().map(|a| a.share(|r, _| far(r.distance_tokens) < newest)));
     Contribution::one(own.zip(plain).map(|(own, plain)| own - plain), Absent::NoReferences)
 }
 
-/// The part of the conversation that plain recency of the strategy's size sends.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Reach {
-    /// This many tokens of the newest messages.
-    Tokens(f64),
-    /// All of it: the strategy sends at least as much as the whole conversation.
-    Everything,
-}
-
-impl Reach {
-    fn reaches(self, distance: f64) -> bool {
-        match self {
-            Reach::Tokens(tokens) => distance < tokens,
-            Reach::Everything => true,
-        }
-    }
-}
-
-/// B with `mean_j min(preamble + B, tokens_full_j) = mean_j tokens_sent_j`.
-fn newest_tokens(input: &CellInput<'_>) -> Reach {
+/// B with `mean_j min(preamble + B, tokens_full_j) = mean_j tokens_sent_j`; infinite where the
+/// strategy sends at least as much as the whole conversation.
+fn newest_tokens(input: &CellInput<'_>) -> f64 {
     let full: Vec<f64> = input.facts.requests.iter().map(|r| r.tokens_full as f64).collect();
     let preamble = input.facts.preamble_tokens as f64;
     let sent: f64 = input.rows.requests.iter().map(|r| r.tokens_sent as f64).sum();
     let plain = |newest: f64| full.iter().map(|f| f.min(preamble + newest)).sum::<f64>();
     let (mut low, mut high) = (0.0, full.iter().copied().fold(0.0, f64::max));
     if sent >= plain(high) {
-        return Reach::Everything;
+        return f64::INFINITY;
     }
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
         if plain(middle) < sent { low = middle } else { high = middle }
     }
-    Reach::Tokens(high)
+    high
 }
 
 /// Each result to be read again: the request that needs it, and its tokens. For each lost
@@ -162,7 +145,7 @@ mod tests {
         let facts = facts("s").preamble(100).requests(&[1_100, 2_100, 3_100]).build();
         let cell = cell("s", "x").sent(&[1_400, 1_400, 1_500]).build();
         let input = input(&facts, &cell);
-        let Reach::Tokens(tokens) = newest_tokens(&input) else { panic!("bounded") };
+        let tokens = newest_tokens(&input);
         assert!((tokens - 1_500.0).abs() < 1e-6, "{tokens}");
     }
 
@@ -171,7 +154,7 @@ mod tests {
         let facts = facts("s").preamble(100).requests(&[1_100, 2_100]).build();
         let cell = cell("s", "x").sent(&[1_100, 2_100]).build();
         let input = input(&facts, &cell);
-        assert_eq!(newest_tokens(&input), Reach::Everything);
+        assert_eq!(newest_tokens(&input), f64::INFINITY);
     }
 
     #[test]
@@ -179,8 +162,8 @@ mod tests {
         let facts = facts("s").preamble(1_000).requests(&[1_100, 2_100]).build();
         let cell = cell("s", "x").sent(&[900, 900]).build();
         let input = input(&facts, &cell);
-        let reach = newest_tokens(&input);
-        assert!(!reach.reaches(1.0), "{reach:?}");
+        let tokens = newest_tokens(&input);
+        assert!(tokens < 1.0, "{tokens}");
     }
 
     #[test]

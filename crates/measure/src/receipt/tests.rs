@@ -38,12 +38,16 @@ fn session(requests: &[(i64, Tokens)]) -> SessionFacts {
 
 /// The receipt of a session at the prices of the testkit, with a price for an hour.
 fn priced(facts: &SessionFacts) -> Receipt {
+    all_priced(std::slice::from_ref(facts))
+}
+
+fn all_priced(sessions: &[SessionFacts]) -> Receipt {
     let mut prices = manifest(&[]).prices;
     for entry in prices.models.values_mut() {
         let input = entry["input_cost_per_token"].as_f64().unwrap();
         entry["cache_creation_input_token_cost_above_1hr"] = (2.0 * input).into();
     }
-    receipt([facts], &PriceList::from(&prices))
+    receipt(sessions, &PriceList::from(&prices))
 }
 
 /// Cause, lost tokens and millionths of a dollar of each cause.
@@ -178,9 +182,9 @@ fn each_sender_pays_at_its_own_model() {
 fn hour_cache_spares_covered_gaps_but_raises_writes() {
     // Idle for 20 and for 90 minutes.
     let requests = [(0, [0, 0, 10_000, 0]), (20, [0, 0, 11_000, 0]), (110, [0, 0, 12_000, 0])];
-    let Ok(Hour { spared, saved, dearer, without: None }) = priced(&session(&requests)).hour else {
-        panic!("it is known");
-    };
+    let receipt = priced(&session(&requests));
+    let Hour { spared, saved, dearer } = receipt.hour.unwrap();
+    assert_eq!(receipt.without_hour, None);
     assert_eq!(spared, 1);
     // 10,000 × (1.25 − 0.1); 10,000, 1,000 and 12,000 × (2 − 1.25).
     assert_eq!(((saved * 1e6).round(), (dearer * 1e6).round()), (11_500.0, 17_250.0));
@@ -188,18 +192,19 @@ fn hour_cache_spares_covered_gaps_but_raises_writes() {
 
 #[test]
 fn unavailable_hour_cache_choice_has_a_reason() {
-    let of = |tokens: Tokens| priced(&session(&[(0, tokens)])).hour;
-    assert_eq!(of([0, 0, 0, 5_000]), Err(Absent::HourAlready));
-    assert_eq!(of([5_000, 0, 0, 0]), Err(Absent::NothingWritten));
-    assert_eq!(of([0; 4]), Err(Absent::NoUsage));
+    let why = |receipt: Receipt| (receipt.hour, receipt.without_hour);
+    let of = |tokens: Tokens| why(priced(&session(&[(0, tokens)])));
+    assert_eq!(of([0, 0, 0, 5_000]), (None, Some(Absent::HourAlready)));
+    assert_eq!(of([5_000, 0, 0, 0]), (None, Some(Absent::NothingWritten)));
+    assert_eq!(of([0; 4]), (None, None));
     let list = PriceList::from(&manifest(&[]).prices);
-    let unlisted = receipt([&session(&[(0, [0, 0, 5_000, 0])])], &list).hour;
-    assert_eq!(unlisted, Err(Absent::NoHour("cheap".to_owned())));
+    let unlisted = receipt([&session(&[(0, [0, 0, 5_000, 0])])], &list);
+    assert_eq!(why(unlisted), (None, Some(Absent::NoHour("cheap".to_owned()))));
     // Beside a session that has the choice, the other one is named.
     let both = [session(&[(0, [0, 0, 5_000, 0])]), session(&[(0, [0, 0, 0, 5_000])])];
-    let known = both.each_ref().map(|facts| priced(facts).hour);
-    let [one, other] = known;
-    assert_eq!(both_hours(one, other).unwrap().without, Some(Absent::HourAlready));
+    let both = all_priced(&both);
+    assert!(both.hour.is_some());
+    assert_eq!(both.without_hour, Some(Absent::HourAlready));
 }
 
 #[test]

@@ -149,16 +149,12 @@ struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    fn whole(table: &'a Table) -> Self {
+    /// Without what there is no room for on a screen.
+    fn spared(table: &'a Table, screen: Screen) -> Self {
         let shown: Vec<usize> = (0..table.columns.len()).collect();
         let has_spread = |at: &usize| table.rows().any(|row| row.cells[*at].spread.is_some());
         let spreads = shown.iter().map(has_spread).collect();
-        Self { table, shown, spreads }
-    }
-
-    /// Without what there is no room for on a screen.
-    fn spared(table: &'a Table, screen: Screen) -> Self {
-        let mut layout = Self::whole(table);
+        let mut layout = Self { table, shown, spreads };
         let fits =
             |layout: &Self| screen.width < NARROWEST || taken(&layout.widths()) <= screen.width;
         while !fits(&layout) && layout.spare(screen.wide) {}

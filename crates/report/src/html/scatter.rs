@@ -25,8 +25,6 @@ struct Point {
 /// What is drawn.
 struct Picture {
     points: Vec<Point>,
-    /// What stands across and up.
-    axes: [&'static str; 2],
     show_x: fn(f64) -> String,
     /// Cost and share of the row that the others are held against.
     cross: (f64, f64),
@@ -47,19 +45,13 @@ pub(super) fn strategies(rows: &[&StrategyRow], chosen: Option<&str>) -> Option<
     let level = kept(reference).or_else(|| kept(named(FULL)?))?;
     let point = |row: &&StrategyRow| {
         let (x, y) = (row.number(measure)?, kept(row)?);
-        let spread = row.intervals.get(catalogue::CONTINUITY.id).and_then(|interval| {
-            let ends = match interval {
-                Interval::Dots { values } => (*values.first()?, *values.last()?),
-                interval => interval.bounds()?,
-            };
-            Some((ends.0 / 100.0, ends.1 / 100.0))
-        });
+        let ends = row.intervals.get(catalogue::CONTINUITY.id).and_then(Interval::ends);
         Some(Point {
             title: format!("{}: {} kept, {}", block::label(row), number::percent(y), show_x(x)),
             name: format!("{}{}", plain::line(&row.strategy), block::star(row)),
             x,
             y,
-            spread,
+            spread: ends.map(|(lo, hi)| (lo / 100.0, hi / 100.0)),
             class: match row.row_kind {
                 RowKind::Ranked => "ranked",
                 RowKind::OfflineSummary | RowKind::Unusable => "hollow",
@@ -73,13 +65,25 @@ pub(super) fn strategies(rows: &[&StrategyRow], chosen: Option<&str>) -> Option<
         row.row_kind != RowKind::Control
             || row.strategy == FULL && reference.strategy != row.strategy
     });
-    let picture = Picture {
-        points: choices.filter_map(point).collect(),
-        axes: [axis, "questions still answered right"],
-        show_x,
-        cross: (reference.number(measure)?, level),
-    };
-    drawn(picture, &format!("dashed: {}", plain::line(&reference.strategy)))
+    let mut points: Vec<Point> = choices.filter_map(point).collect();
+    if points.len() < 2 {
+        return None;
+    }
+    points.sort_by_key(|point| (!point.strong, point.class != "ranked"));
+    let axes = [axis, "questions still answered right"];
+    let each: Vec<&str> = points.iter().map(|point| point.title.as_str()).collect();
+    let label = format!("{} against {}. {}", axes[1], axes[0], each.join(". "));
+    let is_starred = points.iter().any(|point| point.name.ends_with(block::STAR));
+    let star = if is_starred { " *: some requests are too large for the window." } else { "" };
+    let legend = format!(
+        "Filled: ranked. Hollow: not ranked; dashed: {}. Bars: 95 % intervals, or the lowest and \
+         highest of few sessions.{star} Names without room are left out.",
+        plain::line(&reference.strategy)
+    );
+    let picture = Picture { points, show_x, cross: (reference.number(measure)?, level) };
+    let frames = FRAMES.iter().map(|frame| drawing(&picture, frame)).collect();
+    let scatter = Scatter { frames, label, legend, axes, radius: RADIUS };
+    Some(scatter.render().expect("writing to memory cannot fail"))
 }
 
 /// Left, top, right, bottom in units of the drawing.
@@ -127,9 +131,7 @@ struct Scatter {
 
 /// The drawing in one frame.
 struct Drawing {
-    class: &'static str,
-    width: i32,
-    height: i32,
+    frame: &'static Frame,
     /// Left, top, right and bottom of the field.
     field: Rectangle,
     down: Vec<(i32, String)>,
@@ -158,29 +160,7 @@ struct Name {
     leader: Option<Rectangle>,
 }
 
-fn drawn(mut picture: Picture, legend: &str) -> Option<String> {
-    if picture.points.len() < 2 {
-        return None;
-    }
-    let is_starred = picture.points.iter().any(|point| point.name.ends_with(block::STAR));
-    let star = if is_starred { " *: some requests are too large for the window." } else { "" };
-    picture.points.sort_by_key(|point| (!point.strong, point.class != "ranked"));
-    let each: Vec<&str> = picture.points.iter().map(|point| point.title.as_str()).collect();
-    let scatter = Scatter {
-        label: format!("{} against {}. {}", picture.axes[1], picture.axes[0], each.join(". ")),
-        legend: format!(
-            "Filled: ranked. Hollow: not ranked; {legend}. Bars: 95 % \
-             intervals, or the lowest and highest of few sessions.{star} Names without room are left \
-             out."
-        ),
-        axes: picture.axes,
-        radius: RADIUS,
-        frames: FRAMES.iter().map(|frame| drawing(&picture, frame)).collect(),
-    };
-    Some(scatter.render().expect("writing to memory cannot fail"))
-}
-
-fn drawing(picture: &Picture, frame: &Frame) -> Drawing {
+fn drawing(picture: &Picture, frame: &'static Frame) -> Drawing {
     let field = (frame.left, TOP, frame.width - RIGHT, frame.height - BOTTOM);
     let x = Scale::new(picture.points.iter().map(|point| point.x).chain([picture.cross.0]), WIDE);
     let heights = picture.points.iter().flat_map(|point| {
@@ -204,9 +184,7 @@ fn drawing(picture: &Picture, frame: &Frame) -> Drawing {
         })
         .collect();
     Drawing {
-        class: frame.class,
-        width: frame.width,
-        height: frame.height,
+        frame,
         field,
         down: y.ticks().into_iter().map(|at| (down(at), number::percent(at))).collect(),
         across: x.ticks().into_iter().map(|at| (across(at), (picture.show_x)(at))).collect(),

@@ -114,7 +114,7 @@ fn sessions(source: &RenderInput<'_>) -> Option<Sessions> {
     let order = order(&report.sessions);
     let open = *order.first()?;
     let (level, shapes) = shapes(report, &cells, &order);
-    let (limit, words) = all_words(source, &cells, &shapes, level);
+    let (limit, words) = all_words(source, &shapes);
     let strategies = cells.strategies.iter().map(|(name, row_kind)| {
         let offline = if *row_kind == RowKind::OfflineSummary { " (offline)" } else { "" };
         format!("{}{offline}", plain::line(name))
@@ -123,13 +123,13 @@ fn sessions(source: &RenderInput<'_>) -> Option<Sessions> {
         strategies: strategies.collect(),
         windows: cells.windows.iter().map(|window| block::window(window)).collect(),
         sessions: session_names(&report.sessions),
-        shapes: shapes.iter().map(|(at, _)| *at).collect(),
+        shapes: shapes.iter().map(|((at, _), _)| *at).collect(),
         words: words.iter().map(|(at, _)| *at).collect(),
         open,
         first: cells.first(),
     };
     let cut = cut(source, &cells, level, limit, shapes.len(), words.len()).join("; ");
-    let blobs = shapes.into_iter().map(|(at, data)| (format!("shape-{at}"), data));
+    let blobs = shapes.into_iter().map(|((at, _), data)| (format!("shape-{at}"), data));
     let blobs = blobs.chain(words.into_iter().map(|(at, data)| (format!("words-{at}"), data)));
     Some(Sessions { index: packed(&index), blobs: blobs.collect(), cut })
 }
@@ -155,25 +155,30 @@ fn order(sessions: &[SessionFacts]) -> Vec<usize> {
     order
 }
 
-/// The blocks of as many sessions as fit, in order.
-fn fitting<T>(sessions: &[T], budget: usize, block: impl Fn(&T) -> String) -> Vec<String> {
+/// As many blocks as fit, in order.
+fn fitting<K>(blocks: impl Iterator<Item = (K, String)>, budget: usize) -> Vec<(K, String)> {
     let mut room = Some(budget);
-    let fits = |data: &String| {
+    let fits = |(_, data): &(K, String)| {
         room = room.and_then(|room| room.checked_sub(data.len()));
         room.is_some()
     };
-    sessions.iter().map(block).take_while(fits).collect()
+    blocks.take_while(fits).collect()
 }
+
+/// The position of a session with the hashes of its summaries, and its packed shape.
+type Shaped = ((usize, IndexSet<String>), String);
 
 /// The first level at which every session fits. A session that cannot be chosen
 /// is worse than compactions that are missing, but not than strategies.
-fn shapes(report: &Report, cells: &Cells<'_>, order: &[usize]) -> (Level, Vec<(usize, String)>) {
+fn shapes(report: &Report, cells: &Cells<'_>, order: &[usize]) -> (Level, Vec<Shaped>) {
     let mut found = (LEVELS[0], Vec::new());
     for level in LEVELS {
-        let shapes =
-            fitting(order, SHAPES, |at| packed(&shape(cells, &report.sessions[*at], level).0));
-        let enough = level.compactions <= 40 && !shapes.is_empty();
-        found = (level, order.iter().copied().zip(shapes).collect());
+        let shaped = order.iter().map(|at| {
+            let (shape, summaries) = shape(cells, &report.sessions[*at], level);
+            ((*at, summaries), packed(&shape))
+        });
+        found = (level, fitting(shaped, SHAPES));
+        let enough = level.compactions <= 40 && !found.1.is_empty();
         if enough || found.1.len() == order.len() {
             break;
         }
@@ -183,30 +188,22 @@ fn shapes(report: &Report, cells: &Cells<'_>, order: &[usize]) -> (Level, Vec<(u
 
 /// The words of the sessions with a shape, cut after the most characters with which all fit. Each
 /// limit that is tried takes as long as the page: the first one is probably right.
-fn all_words(
-    source: &RenderInput<'_>,
-    cells: &Cells<'_>,
-    shapes: &[(usize, String)],
-    level: Level,
-) -> (usize, Vec<(usize, String)>) {
+fn all_words(source: &RenderInput<'_>, shapes: &[Shaped]) -> (usize, Vec<(usize, String)>) {
     let Some(texts) = source.texts else { return (LIMITS[0], Vec::new()) };
-    let of_shape = |(at, _): &(usize, String)| {
-        let facts = &source.report.sessions[*at];
-        (facts, shape(cells, facts, level).1)
-    };
-    let sessions: Vec<_> = shapes.iter().map(of_shape).collect();
-    let hashes = sessions.iter().flat_map(|(facts, summaries)| {
-        facts.messages.iter().map(|message| &message.text).chain(summaries)
+    let sessions = &source.report.sessions;
+    let hashes = shapes.iter().flat_map(|((at, summaries), _)| {
+        sessions[*at].messages.iter().map(|message| &message.text).chain(summaries)
     });
     let sizes: Vec<usize> = hashes.filter_map(|hash| Some(texts.get(hash)?.len())).collect();
     let likely =
         |limit: &usize| sizes.iter().map(|size| size.min(limit)).sum::<usize>() <= PACKED * WORDS;
-    let within = |at: usize| {
-        fitting(&sessions, WORDS, |(facts, summaries)| {
-            packed(&words(texts, facts, summaries, LIMITS[at]))
-        })
+    let within = |limit: usize| {
+        let blocks = shapes.iter().map(|((at, summaries), _)| {
+            (*at, packed(&words(texts, &sessions[*at], summaries, LIMITS[limit])))
+        });
+        fitting(blocks, WORDS)
     };
-    let is_whole = |words: &Vec<String>| words.len() == shapes.len();
+    let is_whole = |words: &Vec<(usize, String)>| words.len() == shapes.len();
     let last = LIMITS.len() - 1;
     let mut at = LIMITS.iter().position(likely).unwrap_or(last);
     let mut found = within(at);
@@ -217,7 +214,7 @@ fn all_words(
         at += 1;
         found = within(at);
     }
-    (LIMITS[at], shapes.iter().map(|(at, _)| *at).zip(found).collect())
+    (LIMITS[at], found)
 }
 
 /// What is left out of so many shapes and words, in words.

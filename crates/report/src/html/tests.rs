@@ -24,7 +24,7 @@ fn hostile() -> (Report, crate::testkit::Echo) {
     let named = |((sender, _), own)| ((sender, Some(bad("model"))), own);
     report.receipt.spent = spent.into_iter().map(named).collect();
     report.receipt.contents.iter_mut().for_each(|content| content.tool = Some(bad("tool")));
-    report.receipt.hour = Err(Absent::NoHour(bad("model")));
+    report.receipt.without_hour = Some(Absent::NoHour(bad("model")));
     report.findings = vec![
         Finding::problem("notice", bad("warning")),
         Finding::observation("adds_nothing", 0.55, bad("sentence")),

@@ -148,14 +148,12 @@ pub(crate) fn compactions(source: &RenderInput<'_>, out: &mut dyn Write) -> Resu
     let mut sheet = Sheet::new(CELL, OF_COMPACTIONS, out)?;
     each_cell(source.report, |facts, _, cell, rows| {
         let (key, bills) = (cell_key(&cell.key), bills(rows));
-        let usd = |bill: &Option<&Bill>| usd_of_calls((*bill)?, rows, facts, &prices);
-        let dollars: Vec<Option<Vec<Option<f64>>>> = bills.iter().map(usd).collect();
         let repeated = repeated.of_row(&cell.key.strategy, &cell.key.window);
         for (at, row) in rows.compactions.iter().enumerate() {
             let mut unusable = UnusableReplies::default();
             row.replies.iter().for_each(|reply| unusable.add(reply, repeated));
-            for (&bill, usd) in bills.iter().zip(&dollars) {
-                let usd = usd.as_ref().and_then(|each| each[at]);
+            for &bill in &bills {
+                let usd = bill.and_then(|bill| usd_of_calls(bill, at, row, facts, &prices));
                 let one = Compaction { row, bill, usd, unusable: &unusable };
                 sheet.push(&key, OF_COMPACTIONS, &one)?;
             }
@@ -165,31 +163,19 @@ pub(crate) fn compactions(source: &RenderInput<'_>, out: &mut dyn Write) -> Resu
     sheet.finish()
 }
 
-/// What the calls of each compaction cost on a bill; nothing where their model has no price.
+/// What the calls of a compaction cost on a bill; nothing where their model has no price. What is
+/// made for the questions at the end is no part of the session.
 fn usd_of_calls(
     bill: &Bill,
-    rows: &CellRows,
+    at: usize,
+    row: &CompactionRow,
     facts: &SessionFacts,
     prices: &PriceList,
-) -> Option<Vec<Option<f64>>> {
-    let mut tariff = prices.find(bill.call_model()).ok()?.standard();
-    let moments: Vec<_> = (rows.compactions.iter())
-        .map(|row| facts.requests.get(row.begun as usize).or(facts.requests.last()))
-        .map(|request| request.map(|request| request.at))
-        .collect();
-    // What is made for the questions at the end is no part of the session.
-    let begun = rows.compactions.iter().zip(&moments);
-    let mut sums: Vec<Option<f64>> =
-        begun.map(|(row, moment)| moment.filter(|_| !row.at_end).map(|_| 0.0)).collect();
-    for call in &bill.calls {
-        let at = call.compaction as usize;
-        let Some((sum, Some(moment))) = sums.get_mut(at).zip(moments.get(at).copied()) else {
-            continue;
-        };
-        let usd = tariff.request_usd(&call.prompt.billed, call.output, moment);
-        *sum = sum.zip(usd).map(|(sum, usd)| sum + usd);
-    }
-    Some(sums)
+) -> Option<f64> {
+    let request = facts.requests.get(row.begun as usize).or(facts.requests.last())?;
+    let mut tariff = prices.find(bill.call_model()).ok().filter(|_| !row.at_end)?.standard();
+    let calls = bill.calls.iter().filter(|call| call.compaction as usize == at);
+    calls.map(|call| tariff.request_usd(&call.prompt.billed, call.output, request.at)).sum()
 }
 
 /// A reference of the exam, and what became of it.

@@ -67,45 +67,27 @@ pub(super) enum Field {
     Flag(bool),
 }
 
-impl From<&str> for Field {
-    fn from(text: &str) -> Self {
-        Field::Text(text.to_owned())
-    }
+/// Makes fields of one kind from each of these types.
+macro_rules! field_from {
+    ($($kind:ident: $($of:ty),*;)*) => {$($(
+        impl From<$of> for Field {
+            fn from(of: $of) -> Self {
+                Field::$kind(of.into())
+            }
+        }
+    )*)*};
 }
 
-impl From<String> for Field {
-    fn from(text: String) -> Self {
-        Field::Text(text)
-    }
-}
-
-impl From<f64> for Field {
-    fn from(x: f64) -> Self {
-        Field::Number(x)
-    }
-}
-
-impl From<u64> for Field {
-    fn from(n: u64) -> Self {
-        Field::Count(n)
-    }
-}
-
-impl From<u32> for Field {
-    fn from(n: u32) -> Self {
-        Field::Count(n.into())
-    }
+field_from! {
+    Text: &str, String;
+    Number: f64;
+    Count: u64, u32;
+    Flag: bool;
 }
 
 impl From<usize> for Field {
     fn from(n: usize) -> Self {
         Field::Count(n as u64)
-    }
-}
-
-impl From<bool> for Field {
-    fn from(flag: bool) -> Self {
-        Field::Flag(flag)
     }
 }
 

@@ -17,8 +17,9 @@ const FLAGS: [&str; 1] = ["findable"];
 pub(crate) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let names = questions::names();
     let mut columns: Vec<Vec<Field>> = names.iter().map(|_| Vec::new()).collect();
-    questions::rows(source, |row| {
-        columns.iter_mut().zip(row).for_each(|(column, field)| column.push(field));
+    questions::each(source, |asked| {
+        let fields = questions::fields(asked);
+        columns.iter_mut().zip(fields).for_each(|(column, field)| column.push(field));
         Ok(())
     })?;
     let height = columns[0].len();

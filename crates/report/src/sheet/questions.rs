@@ -7,86 +7,100 @@ use std::io::{Result, Write};
 use super::{CELL, Columns, Field, Sheet, cell_key, cuts, each_cell};
 use crate::RenderInput;
 use recap_core::model::{
-    Agreement, Answer, Cell, Cut, CutExam, CutRow, Expectation, FULL, Judgement, QuestionFacts,
-    QuestionRow, RIGHT, Report, RowKind, SessionResults, Verdict,
+    Agreement, Answer, Cell, CutRow, Expectation, FULL, Judgement, QuestionFacts, QuestionRow,
+    RIGHT, RowKind, Verdict,
 };
 
-/// A question under one strategy.
+/// A question under one strategy, in a session or at a cut of it.
 pub(crate) struct Asked<'a> {
-    report: &'a Report,
+    key: &'a [Field],
+    pub(crate) strategy: &'a str,
+    /// The window of the session; none at a cut.
+    pub(crate) window: Option<&'a str>,
+    pub(crate) replicate: u32,
+    judge: &'a str,
     /// Whether words may be shown.
     words: bool,
-    cell: &'a Cell,
     pub(crate) facts: &'a QuestionFacts,
     pub(crate) after: &'a QuestionRow,
-    /// The cell of the whole conversation with its answer.
-    pub(crate) before: Option<(&'a Cell, &'a QuestionRow)>,
+    /// The same from the whole conversation.
+    pub(crate) before: Option<&'a QuestionRow>,
+    /// Whether the provider would have refused the request, so that nothing is right.
+    is_refused: bool,
 }
 
 impl Asked<'_> {
-    /// Whether it stands for a strategy at a window: of several repetitions the first does.
-    pub(crate) fn is_of(&self, strategy: &str, window: &str) -> bool {
-        let key = &self.cell.key;
-        (&*key.strategy, &*key.window, key.replicate) == (strategy, window, 0)
+    fn counted(&self, score: Option<f64>) -> Option<f64> {
+        score.map(|score| if self.is_refused { 0.0 } else { score })
+    }
+
+    fn score(&self) -> Option<f64> {
+        self.counted(self.after.score())
+    }
+
+    fn recovered_score(&self) -> Option<f64> {
+        self.counted(self.after.recovered.as_ref()?.answered.judgement.score)
     }
 
     /// What compression did to it; absent unless both have a score.
     pub(crate) fn agreement(&self) -> Option<Agreement> {
-        let (full, before) = self.before?;
-        Some(Agreement::of(full.score(before)? >= RIGHT, self.cell.score(self.after)? >= RIGHT))
+        Some(Agreement::of(self.before?.score()? >= RIGHT, self.score()? >= RIGHT))
+    }
+
+    fn judge(&self) -> Option<&str> {
+        judgement(self.after).map(|_| self.judge)
+    }
+
+    /// Words of the session or about it.
+    fn words(&self, words: Option<impl Into<Field>>) -> Field {
+        words.filter(|_| self.words).into()
     }
 }
 
 const OF_QUESTIONS: &Columns<fn(&Asked<'_>) -> Field> = &[
-    ("question_id", |row| row.facts.question.id.as_str().into()),
-    ("kind", |row| row.facts.question.kind.as_str().into()),
-    ("asked_at", |row| row.facts.question.asked_at.into()),
-    ("age_tokens", |row| row.facts.age_tokens.into()),
-    ("age_compactions", |row| row.after.age_compactions.into()),
-    ("evidence_state", |row| row.after.evidence.map(|state| state.as_str()).into()),
-    ("findable", |row| row.after.findable.into()),
-    ("expected", |row| row.words.then(|| expected(&row.facts.question.expect)).into()),
-    ("answer", |row| answer(row.after).filter(|_| row.words).into()),
-    ("pre_answer", |row| {
-        row.before.and_then(|(_, before)| answer(before)).filter(|_| row.words).into()
+    ("question_id", |one| one.facts.question.id.as_str().into()),
+    ("kind", |one| one.facts.question.kind.as_str().into()),
+    ("asked_at", |one| one.facts.question.asked_at.into()),
+    ("age_tokens", |one| one.facts.age_tokens.into()),
+    ("age_compactions", |one| one.after.age_compactions.into()),
+    ("evidence_state", |one| one.after.evidence.map(|state| state.as_str()).into()),
+    ("findable", |one| one.after.findable.into()),
+    ("expected", |one| one.words(Some(expected(&one.facts.question.expect)))),
+    ("answer", |one| one.words(answer(one.after))),
+    ("pre_answer", |one| one.words(one.before.and_then(answer))),
+    ("score", |one| one.score().into()),
+    ("agreement", |one| one.agreement().map(Agreement::as_str).into()),
+    ("verdict", |one| one.after.verdict().map(Verdict::as_str).into()),
+    ("judge", |one| one.judge().into()),
+    ("unscored_reason", |one| unscored(one.after).into()),
+    ("rationale", |one| one.words(rationale(one.after))),
+    ("question", |one| one.words(Some(one.facts.question.question.as_str()))),
+    ("votes", |one| judgement(one.after).and_then(votes).into()),
+    ("recovered_answer", |one| {
+        let recovered = one.after.recovered.as_ref();
+        one.words(recovered.and_then(|own| answer_text(&own.answered.answer)))
     }),
-    ("score", |row| row.cell.score(row.after).into()),
-    ("agreement", |row| row.agreement().map(Agreement::as_str).into()),
-    ("verdict", |row| row.after.verdict().map(Verdict::as_str).into()),
-    ("judge", |row| judgement(row.after).map(|_| row.report.manifest.judge.as_str()).into()),
-    ("unscored_reason", |row| unscored(row.after).into()),
-    ("rationale", |row| rationale(row.after).filter(|_| row.words).into()),
-    ("question", |row| row.words.then_some(row.facts.question.question.as_str()).into()),
-    ("votes", |row| judgement(row.after).and_then(votes).into()),
-    ("recovered_answer", |row| {
-        let answered = row.after.recovered.as_ref().map(|recovered| &recovered.answered.answer);
-        answered.and_then(answer_text).filter(|_| row.words).into()
-    }),
-    ("recovered_score", |row| row.cell.recovered_score(row.after).into()),
-    ("recovery_calls", |row| row.after.recovered.as_ref().map(|one| one.calls).into()),
-    ("recovery_tokens", |row| row.after.recovered.as_ref().map(|one| one.tokens).into()),
+    ("recovered_score", |one| one.recovered_score().into()),
+    ("recovery_calls", |one| one.after.recovered.as_ref().map(|own| own.calls).into()),
+    ("recovery_tokens", |one| one.after.recovered.as_ref().map(|own| own.tokens).into()),
 ];
 
 pub(crate) fn questions(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
-    let mut sheet = Sheet::named(&names(), out)?;
-    rows(source, |fields| sheet.push_fields(fields))?;
+    let mut sheet = Sheet::new(CELL, OF_QUESTIONS, out)?;
+    each(source, |one| sheet.push(one.key, OF_QUESTIONS, one))?;
     sheet.finish()
 }
 
 /// The names of the columns of `questions.csv`.
+#[cfg(feature = "parquet")]
 pub(super) fn names() -> Vec<&'static str> {
     CELL.split(',').chain(OF_QUESTIONS.iter().map(|(name, _)| *name)).collect()
 }
 
-/// Each row of `questions.csv`, in the order of [`names`].
-pub(super) fn rows(
-    source: &RenderInput<'_>,
-    mut push: impl FnMut(Vec<Field>) -> Result<()>,
-) -> Result<()> {
-    each(source, |row| {
-        let fields = OF_QUESTIONS.iter().map(|(_, field)| field(row));
-        push(cell_key(&row.cell.key).into_iter().chain(fields).collect())
-    })
+/// The fields of a row of `questions.csv`, in the order of [`names`].
+#[cfg(feature = "parquet")]
+pub(super) fn fields(one: &Asked<'_>) -> impl Iterator<Item = Field> {
+    one.key.iter().cloned().chain(OF_QUESTIONS.iter().map(|(_, field)| field(one)))
 }
 
 /// Calls a function with every question under every strategy.
@@ -94,111 +108,90 @@ pub(crate) fn each(
     source: &RenderInput<'_>,
     mut asked: impl FnMut(&Asked<'_>) -> Result<()>,
 ) -> Result<()> {
-    let (report, words) = (source.report, source.texts.is_some());
-    each_cell(report, |facts, session, cell, rows| {
-        let full = session
-            .cells()
-            .iter()
-            .find(|other| other.key.strategy == FULL && other.key.window == cell.key.window);
+    each_cell(source.report, |facts, session, cell, rows| {
+        let is_full =
+            |other: &&Cell| other.key.strategy == FULL && other.key.window == cell.key.window;
+        let full = session.cells().iter().find(is_full).and_then(Cell::rows);
+        let key = cell_key(&cell.key);
         for after in &rows.questions {
             let at = after.question as usize;
             let Some(facts) = facts.questions.get(at) else { continue };
-            let before = full.and_then(|full| Some((full, full.rows()?.questions.get(at)?)));
-            asked(&Asked { report, words, cell, facts, after, before })?;
+            asked(&Asked {
+                key: &key,
+                strategy: &cell.key.strategy,
+                window: Some(&cell.key.window),
+                replicate: cell.key.replicate,
+                judge: &source.report.manifest.judge,
+                words: source.texts.is_some(),
+                facts,
+                after,
+                before: full.and_then(|full| full.questions.get(at)),
+                is_refused: cell.refuses(after),
+            })?;
         }
         Ok(())
     })
 }
 
-/// A question at a cut under one strategy.
-pub(crate) struct AskedAtCut<'a> {
-    cut: &'a Cut,
-    pub(crate) row: &'a CutRow,
-    exam: &'a CutExam,
-    pub(crate) asked: &'a QuestionFacts,
-    pub(crate) after: &'a QuestionRow,
-    /// The same from the whole conversation.
-    pub(crate) before: Option<&'a QuestionRow>,
-    report: &'a Report,
-    words: bool,
-}
-
-impl AskedAtCut<'_> {
-    /// Whether the provider would have refused the request. At a first compaction
-    /// the window is made for the cut, and controls are exempt.
-    fn is_refused(&self) -> bool {
-        self.report.manifest.depth > 1
-            && self.row.row_kind != RowKind::Control
-            && self.exam.snapshot.as_ref().is_some_and(|snapshot| snapshot.overflow)
-    }
-
-    fn score(&self) -> Option<f64> {
-        let score = self.after.score();
-        if self.is_refused() { score.map(|_| 0.0) } else { score }
-    }
-
-    /// What compression did to it; absent unless both have a score.
-    pub(crate) fn agreement(&self) -> Option<Agreement> {
-        let before = self.before?.score()?;
-        Some(Agreement::of(before >= RIGHT, self.score()? >= RIGHT))
-    }
-}
-
-const OF_CUTS: &Columns<fn(&AskedAtCut<'_>) -> Field> = &[
-    ("question", |at| at.words.then_some(at.asked.question.question.as_str()).into()),
-    ("kind", |at| at.asked.question.kind.as_str().into()),
-    ("expected", |at| at.words.then(|| expected(&at.asked.question.expect)).into()),
-    ("answer", |at| answer(at.after).filter(|_| at.words).into()),
-    ("pre_answer", |at| at.before.and_then(answer).filter(|_| at.words).into()),
-    ("score", |at| at.score().into()),
-    ("pre_score", |at| at.before.and_then(QuestionRow::score).into()),
-    ("agreement", |at| at.agreement().map(Agreement::as_str).into()),
-    ("verdict", |at| at.after.verdict().map(Verdict::as_str).into()),
-    ("pre_verdict", |at| at.before.and_then(QuestionRow::verdict).map(Verdict::as_str).into()),
-    ("judge", |at| judgement(at.after).map(|_| at.report.manifest.judge.as_str()).into()),
-    ("unscored_reason", |at| unscored(at.after).into()),
-    ("rationale", |at| rationale(at.after).filter(|_| at.words).into()),
-    ("evidence_state", |at| at.after.evidence.map(|state| state.as_str()).into()),
-    ("findable", |at| at.after.findable.into()),
-    ("over_window", |at| at.is_refused().into()),
-    ("question_id", |at| at.asked.question.id.as_str().into()),
+const OF_CUTS: &Columns<fn(&Asked<'_>) -> Field> = &[
+    ("question", |one| one.words(Some(one.facts.question.question.as_str()))),
+    ("kind", |one| one.facts.question.kind.as_str().into()),
+    ("expected", |one| one.words(Some(expected(&one.facts.question.expect)))),
+    ("answer", |one| one.words(answer(one.after))),
+    ("pre_answer", |one| one.words(one.before.and_then(answer))),
+    ("score", |one| one.score().into()),
+    ("pre_score", |one| one.before.and_then(QuestionRow::score).into()),
+    ("agreement", |one| one.agreement().map(Agreement::as_str).into()),
+    ("verdict", |one| one.after.verdict().map(Verdict::as_str).into()),
+    ("pre_verdict", |one| one.before.and_then(QuestionRow::verdict).map(Verdict::as_str).into()),
+    ("judge", |one| one.judge().into()),
+    ("unscored_reason", |one| unscored(one.after).into()),
+    ("rationale", |one| one.words(rationale(one.after))),
+    ("evidence_state", |one| one.after.evidence.map(|state| state.as_str()).into()),
+    ("findable", |one| one.after.findable.into()),
+    ("over_window", |one| one.is_refused.into()),
+    ("question_id", |one| one.facts.question.id.as_str().into()),
 ];
 
 pub(crate) fn at_cuts(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let mut sheet = Sheet::new(cuts::KEY, OF_CUTS, out)?;
-    for session in source.report.results.iter() {
-        for at in asked_at_cuts(source, &session) {
-            sheet.push(&cuts::key(at.cut, at.row), OF_CUTS, &at)?;
-        }
-    }
+    each_at_cut(source, |one| sheet.push(one.key, OF_CUTS, one))?;
     sheet.finish()
 }
 
-/// Every question at the cuts of a session, in the order of `cuts.csv`.
-pub(crate) fn asked_at_cuts<'a>(
-    source: &RenderInput<'a>,
-    session: &'a SessionResults<'_>,
-) -> Vec<AskedAtCut<'a>> {
-    let (report, words) = (source.report, source.texts.is_some());
-    let facts = report.facts_of(session.dataset, session.id);
-    let each = cuts::rows(session).filter_map(|(cut, row)| Some((cut, row, row.exam()?)));
-    each.flat_map(|(cut, row, exam)| {
-        let full = cut.rows.iter().find(|other| other.strategy == FULL).and_then(CutRow::exam);
-        exam.questions.iter().filter_map(move |after| {
-            let mut before = full.iter().flat_map(|full| &full.questions);
-            Some(AskedAtCut {
-                cut,
-                row,
-                exam,
-                asked: facts?.question(after.question)?,
-                after,
-                before: before.find(|other| other.question == after.question),
-                report,
-                words,
-            })
-        })
-    })
-    .collect()
+/// Calls a function with every question at the cuts, in the order of `cuts.csv`. At a first
+/// compaction the window is made for the cut, so that no request is refused; controls are exempt.
+pub(crate) fn each_at_cut(
+    source: &RenderInput<'_>,
+    mut asked: impl FnMut(&Asked<'_>) -> Result<()>,
+) -> Result<()> {
+    let report = source.report;
+    for session in report.results.iter() {
+        let Some(facts) = report.facts_of(session.dataset, session.id) else { continue };
+        for (cut, row) in cuts::rows(&session) {
+            let Some(exam) = row.exam() else { continue };
+            let counts = report.manifest.depth > 1 && row.row_kind != RowKind::Control;
+            let full = cut.rows.iter().find(|other| other.strategy == FULL).and_then(CutRow::exam);
+            let key = cuts::key(cut, row);
+            for after in &exam.questions {
+                let Some(facts) = facts.question(after.question) else { continue };
+                let mut before = full.iter().flat_map(|full| &full.questions);
+                asked(&Asked {
+                    key: &key,
+                    strategy: &row.strategy,
+                    window: None,
+                    replicate: row.replicate,
+                    judge: &report.manifest.judge,
+                    words: source.texts.is_some(),
+                    facts,
+                    after,
+                    before: before.find(|other| other.question == after.question),
+                    is_refused: counts && exam.snapshot.as_ref().is_some_and(|sent| sent.overflow),
+                })?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn judgement(row: &QuestionRow) -> Option<&Judgement> {

@@ -5,7 +5,7 @@ use std::io::{Result, Write};
 
 use super::{Columns, Field, table};
 use crate::{RenderInput, block};
-use recap_core::model::{Amount, Receipt, Sender, Spent};
+use recap_core::model::{Absent, Amount, Receipt, Sender, Spent};
 
 /// The sender, model or kind of rows that sum up all of them.
 const ALL: &str = block::ALL;
@@ -117,16 +117,16 @@ fn spent_rows<'a>(sender: &'a str, model: &'a str, spent: &Spent) -> Vec<Row<'a>
 
 fn hour_rows<'a>(receipt: &Receipt) -> Vec<Row<'a>> {
     let row = |item: &str| Row { part: "hour", item: item.to_owned(), ..Row::default() };
-    match &receipt.hour {
-        Err(why) => vec![Row { reason: Some(why.to_string()), ..row("change") }],
-        Ok(hour) => {
-            let usd = |item, usd| Row { usd: Some(usd), ..row(item) };
-            let reason = hour.without.as_ref().map(ToString::to_string);
-            let saved = Row { count: Some(hour.spared), ..usd("rebuilds spared", -hour.saved) };
-            let change = Row { reason, ..usd("change", hour.dearer - hour.saved) };
-            vec![saved, usd("dearer writes", hour.dearer), change]
-        }
-    }
+    let why = receipt.without_hour.as_ref();
+    let Some(hour) = &receipt.hour else {
+        let why = why.unwrap_or(&Absent::NoUsage).to_string();
+        return vec![Row { reason: Some(why), ..row("change") }];
+    };
+    let usd = |item, usd| Row { usd: Some(usd), ..row(item) };
+    let saved = Row { count: Some(hour.spared), ..usd("rebuilds spared", -hour.saved) };
+    let reason = why.map(ToString::to_string);
+    let change = Row { reason, ..usd("change", hour.dearer - hour.saved) };
+    vec![saved, usd("dearer writes", hour.dearer), change]
 }
 
 #[cfg(test)]

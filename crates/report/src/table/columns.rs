@@ -278,18 +278,12 @@ fn verdict(row: &StrategyRow) -> String {
 fn with_spread(row: &StrategyRow, measure: &Measure, figure: f64, show: fn(f64) -> String) -> Cell {
     // The unit stands with the figure.
     let end = |x: f64| show(x).replace(" %", "");
-    let (ends, spread) = match row.intervals.get(measure.id) {
-        Some(Interval::Dots { values }) => {
-            let ends = values.first().zip(values.last()).map(|(lo, hi)| (*lo, *hi));
-            (ends, ends.map(|(lo, hi)| format!("{}…{}", end(lo), end(hi))))
-        }
-        Some(
-            Interval::ThisSessionOnly { lo, hi }
-            | Interval::Student { lo, hi }
-            | Interval::Wider { lo, hi },
-        ) => (Some((*lo, *hi)), Some(format!("[{}–{}]", end(*lo), end(*hi)))),
-        None => (None, None),
-    };
+    let interval = row.intervals.get(measure.id);
+    let ends = interval.and_then(Interval::ends);
+    let spread = ends.map(|(lo, hi)| match interval {
+        Some(Interval::Dots { .. }) => format!("{}…{}", end(lo), end(hi)),
+        _ => format!("[{}–{}]", end(lo), end(hi)),
+    });
     let most = if measure.unit == Unit::Points { 100.0 } else { 1.0 };
     let (lo, hi) = ends.unwrap_or((figure, figure));
     let drawn = Some([figure, lo, hi].map(|x| x / most));
