@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
 use super::by_session::BySession;
+use super::family::smallest_p;
 use super::paired::{Side, Unpaired, paired};
 use super::spec::mean;
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, LEVEL, holm};
@@ -173,8 +174,7 @@ fn test(rows: &mut [ComparedRow], dataset: &str, primary: Primary) -> (u64, Opti
     }
     let m = tested.len();
     let least = tested.iter().map(|measure| measure.clusters).min().unwrap_or(0);
-    // Of the 2ⁿ patterns of signs two are the most extreme ones.
-    let enough = 2.0 / 2f64.powi(least.min(1_000) as i32) * m as f64 <= LEVEL;
+    let enough = smallest_p(least as usize) * m as f64 <= LEVEL;
     let limit = (!enough).then(|| {
         let clusters = counted(least, "session or project");
         let comparisons = counted(m, "comparison");

@@ -80,7 +80,7 @@ fn comparator<'a>(rows: &[&Entry], manifest: &'a Manifest) -> Option<&'a str> {
 
 /// Smallest p that the sign-flip test of this number of clusters can give: two
 /// of its 2ⁿ patterns, all signs as observed and all reversed.
-fn smallest_p(clusters: usize) -> f64 {
+pub(super) fn smallest_p(clusters: usize) -> f64 {
     2.0 * 0.5_f64.powi(clusters as i32)
 }
 

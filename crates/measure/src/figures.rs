@@ -5,20 +5,14 @@
 //! mean, sum or maximum.
 
 use super::pooling::{self, Owner};
-use super::spec::{CellInput, Contribution, Figures, Pool, Spec, mean};
+use super::spec::{Contribution, Figures, Pool, mean};
 use recap_core::model::Absent;
 use recap_core::packed::{pack, unpack};
 
-impl Spec {
-    /// The contribution of a session from its cells, which are its replicates.
-    pub(super) fn of_session(&self, cells: &[CellInput<'_>]) -> Contribution {
-        self.pool.over_replicates(cells.iter().map(|cell| self.of(cell)))
-    }
-}
-
 impl Pool {
-    /// The contribution of a session. It is unknown if that of one replicate is.
-    fn over_replicates(self, each: impl Iterator<Item = Contribution>) -> Contribution {
+    /// The contribution of a session from those of its cells, which are its replicates. It is
+    /// unknown if that of one of them is.
+    pub(super) fn over_replicates(self, each: impl Iterator<Item = Contribution>) -> Contribution {
         let (mut ones, mut tos, mut many) = (Vec::new(), Vec::new(), Vec::new());
         let mut why = None;
         for own in each {

@@ -48,15 +48,14 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// The evidence of a run; `table` contains every row in printing order.
+    /// The evidence of a whole run with a single judge; `table` contains every row in printing
+    /// order.
     pub fn of(
         manifest: &'a Manifest,
         primary: Primary,
         table: &'a [Entry],
         facts: &'a [SessionFacts],
         results: &'a RunResults,
-        panel: Option<&'a PanelAgreement>,
-        missing: Option<&'a Missing>,
     ) -> Self {
         let billed: Vec<&Entry> = table.iter().filter(|e| e.row.dataset == ALL).collect();
         let billing_model = billed.first().map(|e| &e.row.agent_model);
@@ -66,6 +65,7 @@ impl<'a> Evidence<'a> {
             let bills = cell.rows().into_iter().flat_map(|rows| &rows.bills);
             bills.flat_map(|bill| bill.models()).map(str::to_owned).collect()
         });
+        let (panel, missing) = (None, None);
         Evidence { manifest, primary, billed, rows, facts, results, bill_models, panel, missing }
     }
 

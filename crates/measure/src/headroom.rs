@@ -1,7 +1,5 @@
 //! Which sessions come to the context limit of their model, and what is to be done there.
 
-use std::ops::RangeInclusive;
-
 use recap_core::model::{Cut, Manifest, RunResults, SessionFacts};
 use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::tokens;
@@ -20,7 +18,7 @@ pub(super) struct Headroom {
     largest_tokens: u64,
     /// The smallest and the largest context limit of the recorded models, in tokens; absent where
     /// every replay failed.
-    limits: Option<RangeInclusive<u64>>,
+    limits: Option<(u64, u64)>,
 }
 
 impl Headroom {
@@ -33,8 +31,8 @@ impl Headroom {
     /// window tells: nothing in sessions that never come there.
     pub(super) fn at_the_limit(&self, answer: &str) -> String {
         if self.is_whole() {
-            let limits = self.limits.as_ref().map(|limits| {
-                let (least, most) = (tokens(*limits.start() as f64), tokens(*limits.end() as f64));
+            let limits = self.limits.map(|(least, most)| {
+                let (least, most) = (tokens(least as f64), tokens(most as f64));
                 let least = if least == most { String::new() } else { format!("{least} to ") };
                 format!(" ({least}{most} tokens)")
             });
@@ -84,8 +82,8 @@ pub(super) fn headroom(
         all.fit += u64::from(!compacted && own.is_some_and(|window| context <= window));
         all.largest_tokens = all.largest_tokens.max(context);
         if let Some(own) = own {
-            let known = all.limits.take().unwrap_or(own..=own);
-            all.limits = Some(own.min(*known.start())..=own.max(*known.end()));
+            let (least, most) = all.limits.unwrap_or((own, own));
+            all.limits = Some((own.min(least), own.max(most)));
         }
     }
     Some(all)
@@ -119,7 +117,7 @@ mod tests {
         let run = Manifest { cuts: "5".into(), depth: 1, ..manifest(&["native"]) };
         let found = headroom(&run, &sessions, &results).unwrap();
         assert_eq!((found.sessions, found.fit, found.largest_tokens), (3, 1, 10_001));
-        assert_eq!(found.limits, Some(10_000..=10_000));
+        assert_eq!(found.limits, Some((10_000, 10_000)));
         for run in [
             Manifest { depth: 3, ..run.clone() },
             Manifest { cuts: "none".into(), ..run.clone() },
@@ -132,7 +130,7 @@ mod tests {
     #[test]
     fn sessions_below_limit_are_told_to_change_nothing() {
         let at = |fit: u64, most: u64, answer: &str| {
-            let limits = Some(200_000..=most);
+            let limits = Some((200_000, most));
             let headroom = Headroom { sessions: 9, fit, largest_tokens: 161_000, limits };
             headroom.at_the_limit(answer)
         };

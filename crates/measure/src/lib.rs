@@ -62,6 +62,7 @@ pub use spec::Spec;
 
 use std::collections::BTreeSet;
 
+use findings::Evidence;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Cell, Manifest, Primary, RECORDED, Receipt, Report, RunResults, Sender, SessionFacts,
@@ -98,15 +99,11 @@ pub fn measure(
     drop(figures);
     ranking::arrange(&mut table, &manifest, primary);
     let panel = agreement::panel_agreement(&results);
-    let evidence = findings::Evidence::of(
-        &manifest,
-        primary,
-        &table,
-        &sessions,
-        &results,
-        panel.as_ref(),
-        missing.as_ref(),
-    );
+    let evidence = Evidence {
+        panel: panel.as_ref(),
+        missing: missing.as_ref(),
+        ..Evidence::of(&manifest, primary, &table, &sessions, &results)
+    };
     let findings = findings::findings(&evidence);
     let family = family::family(&evidence);
     let asked = primary == Primary::Continuity;

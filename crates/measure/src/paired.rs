@@ -173,7 +173,9 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Paired,
         },
         only_a: units_a.len() as u64 - sessions,
         higher_lower: (higher, lower),
-        unchanged: both.iter().all(|(_, a, b)| a.figure == b.figure && alike(a.series, b.series)),
+        unchanged: both.iter().all(|(_, a, b)| {
+            a.figure == b.figure && a.series.zip(b.series).is_none_or(|(a, b)| a == b)
+        }),
     })
 }
 
@@ -183,11 +185,18 @@ fn over_sessions(both: &[Pair<'_, '_>], pool: Pool) -> Option<Pooled> {
     let pooled =
         |side: fn(&Pair<'_, '_>) -> Figure| total(pool, &both.iter().map(side).collect::<Vec<_>>());
     let (a, b) = (pooled(|(_, a, _)| a.figure)?, pooled(|(_, _, b)| b.figure)?);
-    let each = both.iter().map(|pair| (owner(pair), b.part(pair.2.figure) - a.part(pair.1.figure)));
+    // The part of a session: its figure, or its linearised value. The mean of the parts is the
+    // figure, or for a sum the n-th part of it.
+    let part = |figure: Figure, (all, mean_to): (f64, f64)| match figure {
+        Figure::One(value) => value,
+        Figure::Fraction(of, to) => all + (of - all * to) / mean_to,
+    };
+    let each =
+        both.iter().map(|pair| (owner(pair), part(pair.2.figure, b) - part(pair.1.figure, a)));
     Some(Pooled {
-        a: a.figure,
-        b: b.figure,
-        difference: b.figure - a.figure,
+        a: a.0,
+        b: b.0,
+        difference: b.0 - a.0,
         clusters: Clusters::new(groups(each)),
         scale: if pool == Pool::Sum { both.len() as f64 } else { 1.0 },
     })
@@ -222,32 +231,10 @@ fn owner<'a>(((set, _), a, _): &Pair<'_, 'a>) -> Option<Owner<'a>> {
     a.cluster.map(|name| (*set, name))
 }
 
-/// Whether two series are equal; they can only differ if both runs have them.
-fn alike(a: Option<&Figures>, b: Option<&Figures>) -> bool {
-    a.zip(b).is_none_or(|(a, b)| a == b)
-}
-
-/// A pooled figure, with what is needed to compute each session's part.
-struct Total {
-    figure: f64,
-    /// The mean denominator of its fractions.
-    to: f64,
-}
-
-impl Total {
-    /// A session's part: its figure, or its linearised value. The mean of
-    /// the parts is the figure, or for a sum the n-th part of it.
-    fn part(&self, figure: Figure) -> f64 {
-        match figure {
-            Figure::One(value) => value,
-            Figure::Fraction(of, to) => self.figure + (of - self.figure * to) / self.to,
-        }
-    }
-}
-
-/// The pooled figure of sessions; `None` if it is undefined. Those that are pooled by a maximum
+/// The pooled figure of sessions, and the mean denominator of its fractions; `None` if it is
+/// undefined. Those that are pooled by a maximum
 /// or a percentile have no part of it, so that their mean is taken.
-fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
+fn total(pool: Pool, figures: &[Figure]) -> Option<(f64, f64)> {
     let to = mean(figures.iter().map(|figure| match figure {
         Figure::One(_) => 1.0,
         Figure::Fraction(_, to) => *to,
@@ -261,7 +248,7 @@ fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
         Figure::Fraction(of, to) => (None, Contribution::Fraction { of, to }),
     });
     let figure = pool.over_sessions(each).ok()?;
-    figure.is_finite().then_some(Total { figure, to })
+    figure.is_finite().then_some((figure, to))
 }
 
 /// Numbers of sessions with a higher figure in B, and with a lower one.

@@ -133,7 +133,7 @@ pub(crate) fn compaction_usd(
 ) -> Result<Option<f64>, Absent> {
     let Some(asked) = call_of(facts, made) else { return Ok(None) };
     let Some(usage) = reported(asked.usage) else { return Ok(None) };
-    whole(&billed(&asked, usage, prices)).map(Some)
+    billed(&asked, usage, prices).total().priced().map(Some)
 }
 
 /// What a request of a session cost, and by which rates.
@@ -164,25 +164,13 @@ pub(crate) fn request_bill<'a>(
     let rates = rates(usage, asked.model, prices, asked.at)?;
     let priced = asked.model.and_then(|named| prices.priced(named));
     let priced = priced.filter(|_| rates.input.is_some() && rates.output.is_some());
-    let spent = billed(&asked, usage, prices);
-    let output = [TokenKind::Output, TokenKind::OutputCounted];
-    let output = output.iter().filter_map(|kind| spent.kinds.get(kind)).map(|one| one.tokens).sum();
     Ok(Some(RequestBill {
         usage: *usage,
-        usd: whole(&spent)?,
-        output,
+        usd: billed(&asked, usage, prices).total().priced()?,
+        output: asked.counted.filter(|_| !usage.output_final).unwrap_or(usage.output),
         rates,
         prices: priced.ok_or_else(|| unpriced(asked.model))?,
     }))
-}
-
-/// The dollars of everything.
-///
-/// # Errors
-/// A part has no price.
-fn whole(spent: &Spent) -> Result<f64, Absent> {
-    let Amount { usd, unpriced, .. } = spent.total();
-    unpriced.map_or(Ok(usd), Err)
 }
 
 /// Adds what only the totals of a session tell: its requests without usage of their own. A sum

@@ -247,7 +247,8 @@ fn savings(run: &Evidence<'_>, row: &StrategyRow) -> Option<(f64, &'static str)>
     if let Some(share) = recorded.and_then(|_| row.number(catalogue::COST_SAVINGS_VS_RECORDED)) {
         return Some((share, "today"));
     }
-    run.beside(row, FULL).filter(|whole| !is_over(whole))?;
+    let fits = |whole: &&StrategyRow| whole.number(catalogue::OVERFLOWS).unwrap_or(0.0) <= 0.0;
+    run.beside(row, FULL).filter(fits)?;
     Some((row.number(catalogue::COST_SAVINGS)?, "the whole conversation"))
 }
 
@@ -260,23 +261,17 @@ fn refetched(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
     Some(format!("If everything lost is fetched again, {saved} is saved."))
 }
 
-/// Whether a provider would have refused some of the row's requests.
-fn is_over(row: &StrategyRow) -> bool {
-    row.number(catalogue::OVERFLOWS).is_some_and(|over| over > 0.0)
-}
-
 /// For example "3 of its 10 requests are over the window and would be refused"; `None` where a
 /// provider would have taken all.
 fn refused(row: &StrategyRow) -> Option<String> {
-    let over = row.number(catalogue::OVERFLOWS)?.round() as u64;
+    let over = row.number(catalogue::OVERFLOWS).filter(|over| *over > 0.0)?.round() as u64;
     let requests = row.number(catalogue::REQUESTS)?.round() as u64;
-    let text = format!(
+    Some(format!(
         "{} of its {} {} over the window and would be refused",
         grouped(over),
         counted(requests, "request"),
         form_for(over, "is", "are")
-    );
-    is_over(row).then_some(text)
+    ))
 }
 
 /// Sentences about ties, rivals, requests over the window and other windows.

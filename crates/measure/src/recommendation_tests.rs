@@ -48,7 +48,7 @@ fn of(cells: Vec<CellBuilder>) -> String {
 /// Looks at these rows of a run that is ranked by this measure.
 fn with_evidence<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
     let (manifest, none) = (manifest(&["25%", "200k"]), RunResults::default());
-    at(&Evidence::of(&manifest, primary, table, &[], &none, None, None))
+    at(&Evidence::of(&manifest, primary, table, &[], &none))
 }
 
 fn of_run(run: &Evidence<'_>) -> String {
@@ -462,7 +462,8 @@ fn interrupted() {
         Missing { cells: 1, planned_cells: 2, cuts: 0, planned_cuts: 0, named: Vec::new() };
     let (manifest, none) = (manifest(&["25%"]), RunResults::default());
     let of = |missing| {
-        of_run(&Evidence::of(&manifest, Primary::FactsKept, &table, &[], &none, None, missing))
+        let run = Evidence::of(&manifest, Primary::FactsKept, &table, &[], &none);
+        of_run(&Evidence { missing, ..run })
     };
     check("interrupted", [("a cell is missing", of(Some(&missing))), ("none is", of(None))]);
 }
@@ -485,7 +486,7 @@ fn what_was_replayed() {
     // Of the two sessions one was cut.
     let cut = RunResults::new([], [testkit::cut("t", Vec::new(), Vec::new())]);
     let of = |primary, facts: &[SessionFacts]| {
-        basis(&Evidence::of(&manifest, primary, &table, facts, &cut, None, None))
+        basis(&Evidence::of(&manifest, primary, &table, facts, &cut))
     };
     check(
         "what_was_replayed",
@@ -541,7 +542,7 @@ fn next_run() {
     let next = |table: &[Entry], facts: &[SessionFacts], results: &RunResults, answerer: &str| {
         let manifest = Manifest { answerer: answerer.into(), ..manifest(&["25%", "200k"]) };
         let primary = Primary::FactsKept;
-        let run = Evidence::of(&manifest, primary, table, facts, results, None, None);
+        let run = Evidence::of(&manifest, primary, table, facts, results);
         super::next_run(&run, &findings(&run)).unwrap_or_else(|| "none".to_owned())
     };
     let ranked = || entry_at(SMALL, "prune", Some(1), &[]);

@@ -63,7 +63,7 @@ fn tracks<'a>(
     let (mut tracks, mut left_out) = (Vec::new(), Vec::new());
     for (at, one) in facts.iter().enumerate().filter(|(_, one)| !one.is_sidechain()) {
         let own = subagents.remove(&(&*one.dataset, &*one.session)).unwrap_or_default();
-        match track(at, one, &own, prices) {
+        match track(at, one, own, prices) {
             Ok(track) => tracks.push(track),
             Err(why) => left_out.push((one.session.as_str(), why)),
         }
@@ -79,15 +79,12 @@ fn tracks<'a>(
 fn track<'a>(
     at: usize,
     facts: &'a SessionFacts,
-    subagents: &Amount,
+    subagents: Amount,
     prices: &'a PriceList,
 ) -> Result<Track<'a>, Absent> {
     let mut track = Track::of(at, facts, prices)?;
-    if let Some(why) = &subagents.unpriced {
-        return Err(why.clone());
-    }
-    let aside = aside(facts, prices).all().total();
-    track.beside_usd = aside.unpriced.map_or(Ok(aside.usd), Err)? + subagents.usd;
+    let subagents = subagents.priced()?;
+    track.beside_usd = aside(facts, prices).all().total().priced()? + subagents;
     if track.steps.is_empty() { Err(Absent::NoUsage) } else { Ok(track) }
 }
 

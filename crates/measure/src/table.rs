@@ -171,13 +171,15 @@ impl<'a> SessionTable<'a> {
             row.sessions.extend(position_of(run.facts, &input.facts.dataset, &input.facts.session));
             let inputs: Vec<CellInput<'_>> =
                 inputs.iter().map(|input| CellInput { billing_model, ..*input }).collect();
+            let figure =
+                |spec: &Spec| spec.pool.over_replicates(inputs.iter().map(|one| spec.of(one)));
             if at == 0 {
-                first = MEASURES.iter().map(|spec| spec.of_session(&inputs)).collect();
+                first = MEASURES.iter().map(figure).collect();
             }
             for (nth, spec) in MEASURES.iter().enumerate() {
                 // Only bills differ between billing models.
                 match spec.basis {
-                    Basis::Bill if at > 0 => row.figures[nth].push(&spec.of_session(&inputs)),
+                    Basis::Bill if at > 0 => row.figures[nth].push(&figure(spec)),
                     _ => row.figures[nth].push(&first[nth]),
                 }
                 let held = spec.has_interval || run.all_series;

@@ -180,39 +180,35 @@ fn into_json(field: Field) -> Json {
 }
 
 /// An answer with its label and what the judge made of it.
-struct Judged<'a> {
-    case: &'a LabelledCase,
-    judgement: &'a Judgement,
-}
+type Judged<'a> = (&'a LabelledCase, &'a Judgement);
 
 const OF_VERDICTS: &Columns<fn(&Judged<'_>) -> Field> = &[
-    ("file", |row| (&*row.case.asked.file).into()),
-    ("line", |row| row.case.line.into()),
-    ("id", |row| row.case.id.as_str().into()),
-    ("group", |row| row.case.group.as_deref().into()),
-    ("kind", |row| row.case.asked.kind.as_str().into()),
-    ("question", |row| row.case.asked.question.as_str().into()),
-    ("expected", |row| match &row.case.asked.expect {
+    ("file", |(case, _)| (&*case.asked.file).into()),
+    ("line", |(case, _)| case.line.into()),
+    ("id", |(case, _)| case.id.as_str().into()),
+    ("group", |(case, _)| case.group.as_deref().into()),
+    ("kind", |(case, _)| case.asked.kind.as_str().into()),
+    ("question", |(case, _)| case.asked.question.as_str().into()),
+    ("expected", |(case, _)| match &case.asked.expect {
         Expectation::AnyOf(values) => values.join(" | ").into(),
         Expectation::Rubric(nuggets) => nuggets.join("\n").into(),
         Expectation::Unanswerable => "".into(),
     }),
-    ("stale", |row| row.case.asked.stale.join(" | ").into()),
-    ("answer", |row| row.case.answer.as_str().into()),
-    ("label", |row| match (row.case.label, row.case.label.as_str()) {
+    ("stale", |(case, _)| case.asked.stale.join(" | ").into()),
+    ("answer", |(case, _)| case.answer.as_str().into()),
+    ("label", |(case, _)| match (case.label, case.label.as_str()) {
         (Label::Score(score), _) => number::plain(score).into(),
         (_, word) => word.into(),
     }),
-    ("verdict", |row| row.judgement.verdict.as_str().into()),
-    ("score", |row| row.judgement.score.into()),
-    ("outcome", |row| row.case.outcome(row.judgement).as_str().into()),
-    ("rationale", |row| row.judgement.rationale.as_str().into()),
+    ("verdict", |(_, judgement)| judgement.verdict.as_str().into()),
+    ("score", |(_, judgement)| judgement.score.into()),
+    ("outcome", |(case, judgement)| case.outcome(judgement).as_str().into()),
+    ("rationale", |(_, judgement)| judgement.rationale.as_str().into()),
 ];
 
 /// `verdicts.csv`: every answer with its label and what the judge made of it.
 pub fn verdicts_csv(cases: &[LabelledCase], judgements: &[Judgement]) -> Vec<u8> {
-    let rows = cases.iter().zip(judgements);
-    sheet::bytes(OF_VERDICTS, rows.map(|(case, judgement)| Judged { case, judgement }))
+    sheet::bytes(OF_VERDICTS, cases.iter().zip(judgements))
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ fn item(gate: &Gate, rule: &str, check: &Check) -> String {
 }
 
 /// The row that a check looks at.
-fn place(check: &Check) -> String {
+pub(super) fn place(check: &Check) -> String {
     format!("{} at {}", plain::line(&check.strategy), block::at(&check.window))
 }
 

@@ -4,21 +4,17 @@
 //! No case takes time of its own and no clock is read, so every `time` is 0 and
 //! the same run gives the same bytes.
 
+use std::io::{Result, Write};
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Format, RenderInput, block, plain};
+use super::gate::place;
+use super::{RenderInput, block, plain};
 use recap_core::model::{Check, CheckOutcome, Gate, Missing, Report, StrategyRow, UndecidedPolicy};
 
-pub(super) const FORMAT: Format = Format {
-    name: "junit",
-    file: "junit.xml",
-    about: "the gate's rules, and what failed, as test cases for CI",
-    render: |source, out| out.write_all(&render(source)),
-};
-
-fn render(source: &RenderInput<'_>) -> Vec<u8> {
+/// `junit.xml`.
+pub(super) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
     let title = format!("recap: {}", plain::line(&report.title));
     let mut junit = quick_junit::Report::new(title);
@@ -28,7 +24,7 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
     junit.add_test_suites(broken_rows(report));
     let mut bytes = Vec::new();
     junit.serialize(&mut bytes).expect("writing to memory cannot fail");
-    bytes
+    out.write_all(&bytes)
 }
 
 fn suite(name: &str, cases: impl IntoIterator<Item = TestCase>) -> TestSuite {
@@ -77,7 +73,7 @@ fn incomplete(missing: &Missing) -> TestSuite {
 fn gate(gate: &Gate) -> TestSuite {
     let each = gate.rules.iter().flat_map(|rule| {
         rule.checks.iter().map(move |check| {
-            let name = format!("{}: {}", plain::line(&rule.rule), place(check));
+            let name = format!("{}: {}", plain::line(&rule.rule), row(check));
             case(name, status(check, gate.undecided), plain::line(&check.reason))
         })
     });
@@ -85,14 +81,9 @@ fn gate(gate: &Gate) -> TestSuite {
 }
 
 /// The row that a rule was looked at on.
-fn place(check: &Check) -> String {
-    format!(
-        "{} at {} on {}, billed as {}",
-        plain::line(&check.strategy),
-        block::at(&check.window),
-        plain::line(&check.dataset),
-        plain::line(&check.agent_model)
-    )
+fn row(check: &Check) -> String {
+    let (dataset, agent_model) = (plain::line(&check.dataset), plain::line(&check.agent_model));
+    format!("{} on {dataset}, billed as {agent_model}", place(check))
 }
 
 fn status(check: &Check, policy: UndecidedPolicy) -> TestCaseStatus {

@@ -88,8 +88,6 @@ pub struct Format {
     pub name: &'static str,
     /// File name in the run folder.
     pub file: &'static str,
-    /// What it holds, in a line.
-    pub about: &'static str,
     /// Renders it, piece by piece where it is large.
     pub render: Render,
 }
@@ -106,118 +104,35 @@ impl Format {
     }
 }
 
-const fn csv(file: &'static str, about: &'static str, render: Render) -> Format {
-    Format { name: "csv", file, about, render }
+const fn csv(file: &'static str, render: Render) -> Format {
+    Format { name: "csv", file, render }
 }
 
-/// Every file that a run leaves for its readers, in the order of writing.
+/// Every file that a run leaves for its readers, in the order of writing. `docs/files.md` says what
+/// each holds.
 pub static FORMATS: &[Format] = &[
-    csv(
-        "frontier.csv",
-        "one row per setting that `recap tune` compared: bill and facts kept on both halves",
-        tuned::csv,
-    ),
-    csv(
-        "summary.csv",
-        "one row per data set, strategy, window and billing model: the measures that tables need",
-        rows::summary,
-    ),
-    csv(
-        "sessions.csv",
-        "one row per session, strategy, window and billing model, the dearest session first",
-        sessions::csv,
-    ),
-    csv(
-        "savers.csv",
-        "one row per token saver, window and billing model: what it says it saves, and the bill",
-        savers::csv,
-    ),
-    csv(
-        "compactions.csv",
-        "one row per compaction and billing model: trigger, sizes, model calls, cost",
-        cells::compactions,
-    ),
-    csv(
-        "requests.csv",
-        "one row per request and billing model: what was sent, billed and needed",
-        cells::requests,
-    ),
-    csv(
-        "references.csv",
-        "one row per reference and strategy: kept, partial, bare, lost or refused",
-        cells::references,
-    ),
-    csv(
-        "cuts.csv",
-        "one row per cut, strategy and repetition: facts kept, sizes, waits",
-        at_cuts::cuts,
-    ),
-    csv(
-        "facts.csv",
-        "one row per fact and strategy: verbatim, carried, bare, partial, recovered or lost",
-        at_cuts::facts,
-    ),
-    csv(
-        "cut_questions.csv",
-        "one row per question asked at a cut and strategy: expected, answered before and after, graded",
-        asked::at_cuts,
-    ),
-    csv(
-        "questions.csv",
-        "one row per question of a data set and strategy: asked, expected, answered before and after, graded",
-        asked::questions,
-    ),
+    csv("frontier.csv", tuned::csv),
+    csv("summary.csv", rows::summary),
+    csv("sessions.csv", sessions::csv),
+    csv("savers.csv", savers::csv),
+    csv("compactions.csv", cells::compactions),
+    csv("requests.csv", cells::requests),
+    csv("references.csv", cells::references),
+    csv("cuts.csv", at_cuts::cuts),
+    csv("facts.csv", at_cuts::facts),
+    csv("cut_questions.csv", asked::at_cuts),
+    csv("questions.csv", asked::questions),
     #[cfg(feature = "parquet")]
-    Format {
-        name: "parquet",
-        file: "results.parquet",
-        about: "the rows of questions.csv in typed columns, for data tools",
-        render: sheet::parquet::render,
-    },
-    csv(
-        "validation.csv",
-        "one row per session with reported usage: the simulated bill against the recorded one",
-        rows::validation,
-    ),
-    csv(
-        "receipt.csv",
-        "what sessions cost as recorded, by kind of token; rebuilt caches; what fills contexts",
-        sheet::receipt::render,
-    ),
-    csv(
-        "sizes.csv",
-        "one row per session and size at which its agent's compaction would have fired",
-        rows::sizes,
-    ),
-    csv(
-        "recorded_compactions.csv",
-        "one row per compaction on record, with the prompts around it",
-        rows::recorded,
-    ),
-    csv(
-        "calls.csv",
-        "one row per call of a real model: tokens by bucket, price, latency, waiting, attempts",
-        rows::calls,
-    ),
-    Format {
-        name: "json",
-        file: "summary.json",
-        about: "the comparison with intervals, reasons of absence and the manifest",
-        render: summary_json::render,
-    },
-    Format {
-        name: "md",
-        file: "report.md",
-        about: "the gate, the verdict and the ranking in a page, for pull requests and job summaries",
-        render: markdown::render,
-    },
-    junit::FORMAT,
-    Format {
-        name: "html",
-        file: "report.html",
-        about: "the comparison for people: one page, no network, no script needed for the answer",
-        render: html::render,
-    },
+    Format { name: "parquet", file: "results.parquet", render: sheet::parquet::render },
+    csv("validation.csv", rows::validation),
+    csv("receipt.csv", sheet::receipt::render),
+    csv("sizes.csv", rows::sizes),
+    csv("recorded_compactions.csv", rows::recorded),
+    csv("calls.csv", rows::calls),
+    Format { name: "json", file: "summary.json", render: summary_json::render },
+    Format { name: "md", file: "report.md", render: markdown::render },
+    Format { name: "junit", file: "junit.xml", render: junit::render },
+    Format { name: "html", file: "report.html", render: html::render },
 ];
 
 /// What `--format` takes, each name once, in the order of writing.

@@ -215,6 +215,11 @@ impl Amount {
     pub fn whole(&self) -> Option<f64> {
         self.unpriced.is_none().then_some(self.usd)
     }
+
+    /// The same, or why some have none.
+    pub fn priced(self) -> Result<f64, Absent> {
+        self.unpriced.map_or(Ok(self.usd), Err)
+    }
 }
 
 impl std::ops::AddAssign<&Amount> for Amount {

@@ -246,15 +246,6 @@ pub struct Report {
     pub panel: Option<PanelAgreement>,
 }
 
-impl Report {
-    /// Whether nothing but token savers was compared with the controls.
-    pub fn has_only_savers(&self) -> bool {
-        let savers = &self.manifest.savers;
-        let mut compared = self.rows.iter().filter(|row| row.row_kind != RowKind::Control);
-        !savers.is_empty() && compared.all(|row| savers.contains(&row.strategy))
-    }
-}
-
 /// The measures of a [`SessionRow`].
 pub const SESSION_MEASURES: [&Measure; 15] = [
     catalogue::COST_USD,

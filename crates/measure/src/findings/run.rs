@@ -73,24 +73,23 @@ fn filter_answers(run: &Evidence<'_>) -> Vec<Finding> {
             }
         }
     }
-    let told = filters.into_iter().flat_map(|(strategy, answers)| {
+    let mut found = Vec::new();
+    for (strategy, answers) in filters {
         let FilterAnswers { used, refused, empty, first_refused } = answers;
-        let stand = first_refused.map(|first| {
-            let all = counted((used + refused) as usize, "result");
-            format!(
+        let all = counted((used + refused) as usize, "result");
+        if let Some(first) = first_refused {
+            let text = format!(
                 "{strategy}: {refused} of {all} stand as recorded, since their answers could not \
                  be used (first {first})"
-            )
-        });
-        let emptied = (empty > 0).then(|| {
-            let all = counted((used + refused) as usize, "result");
-            format!("{strategy}: {empty} of {all} arrive empty")
-        });
-        let problems = [stand.map(|text| (text, true)), emptied.map(|text| (text, false))];
-        problems.into_iter().flatten()
-    });
-    told.map(|(text, changes)| Finding::problem("filter_answers", text).changing_figures(changes))
-        .collect()
+            );
+            found.push(Finding::problem("filter_answers", text).changing_figures(true));
+        }
+        if empty > 0 {
+            let text = format!("{strategy}: {empty} of {all} arrive empty");
+            found.push(Finding::problem("filter_answers", text));
+        }
+    }
+    found
 }
 
 /// Messages from reading the inputs or from calling models.

@@ -13,7 +13,7 @@ pub(super) fn of_run(
     facts: &[SessionFacts],
     results: &RunResults,
 ) -> Vec<Finding> {
-    findings(&Evidence::of(manifest, primary, table, facts, results, None, None))
+    findings(&Evidence::of(manifest, primary, table, facts, results))
 }
 
 /// The findings of a run with these rows alone.

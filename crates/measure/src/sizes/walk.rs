@@ -41,25 +41,14 @@ pub(super) struct Step<'a> {
     pub bill: RequestBill<'a>,
     pub prompt: u64,
     at: Timestamp,
-    /// How much it read of what the request before it had left in the cache.
-    reuse: Reuse,
+    /// Tokens of its prompt that the request before it had left in the cache.
+    cached: u64,
     /// Shares of what it did not read by what they were billed as.
     mix: [(TokenKind, f64); 3],
     /// The last compaction between the request before and this one.
     pub compaction: Option<&'a CompactionFacts>,
     /// What those that the session counts come to.
     made: Made,
-}
-
-/// What a request read of the prompt before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reuse {
-    /// All that was in the cache.
-    Whole,
-    /// Half of it or more.
-    Part,
-    /// Less: the cache was lost, and what was read is the front of the prompt.
-    Lost,
 }
 
 /// Compactions on record that a session counts.
@@ -294,26 +283,23 @@ impl<'a> Step<'a> {
             (false, Some(before)) => before.mix,
             (false, None) => [TokenKind::Input; 3].map(|kind| (kind, 1.0 / 3.0)),
         };
-        let reuse = if usage.cache_read + SHORT >= cached {
-            Reuse::Whole
-        } else if 2 * usage.cache_read >= cached {
-            Reuse::Part
-        } else {
-            Reuse::Lost
-        };
         let made = Made::default();
-        Step { own, bill, prompt, at: request.at, reuse, mix, compaction: None, made }
+        Step { own, bill, prompt, at: request.at, cached, mix, compaction: None, made }
     }
 
     /// Tokens that are read of a prompt that lacks `gone` of what was reported: what was read less
     /// that, but no more than was read where the cache was lost. Of its front `fixed` tokens stay.
     fn read(&self, prompt: f64, gone: f64, fixed: f64) -> f64 {
-        let read = self.bill.usage.cache_read as f64;
-        let left = match self.reuse {
-            Reuse::Whole => prompt - (self.prompt as f64 - read),
-            Reuse::Lost if gone <= 0.0 => read,
-            _ if gone <= 0.0 => read - gone,
-            _ => (read - gone).max(read.min(fixed)),
+        let tokens = self.bill.usage.cache_read;
+        let read = tokens as f64;
+        let left = if tokens + SHORT >= self.cached {
+            prompt - (self.prompt as f64 - read)
+        } else if gone > 0.0 {
+            (read - gone).max(read.min(fixed))
+        } else if 2 * tokens >= self.cached {
+            read - gone
+        } else {
+            read
         };
         left.clamp(0.0, prompt)
     }

@@ -35,7 +35,9 @@ fn ruled(undecided: UndecidedPolicy) -> Report {
 }
 
 fn xml(report: &Report) -> String {
-    String::from_utf8(render(&RenderInput { report, texts: None })).unwrap()
+    let mut bytes = Vec::new();
+    render(&RenderInput { report, texts: None }, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
 }
 
 /// Suite, case and what came of it.

@@ -57,8 +57,13 @@ pub(crate) fn requests(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<
             let message = facts.messages.get(request.message as usize);
             let message = message.map(|message| message.id.as_str());
             for &bill in &bills {
-                let (prompt, usd) = billed(bill, at, request, &prices).unzip();
-                let (facts, usd) = (request, usd.flatten());
+                let billed = bill.and_then(|bill| Some((bill, bill.requests.get(at)?.as_ref()?)));
+                let prompt = billed.map(|(_, billed)| &billed.prompt.billed);
+                let usd = billed.and_then(|(bill, billed)| {
+                    let mut tariff = prices.find(bill.model_of(billed)).ok()?.standard();
+                    tariff.request_usd(&billed.prompt.billed, request.output, request.at)
+                });
+                let facts = request;
                 let row = Request { at, sent, facts, message, bill, prompt, usd, asked, kept };
                 sheet.push(&key, OF_REQUESTS, &row)?;
             }
@@ -66,23 +71,6 @@ pub(crate) fn requests(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<
         Ok(())
     })?;
     sheet.finish()
-}
-
-/// The prompt of a request in buckets and its dollars, the output included; `None` where it was
-/// not billed.
-fn billed<'a>(
-    bill: Option<&'a Bill>,
-    at: usize,
-    request: &RequestFacts,
-    prices: &PriceList,
-) -> Option<(&'a Buckets, Option<f64>)> {
-    let bill = bill?;
-    let billed = bill.requests.get(at)?.as_ref()?;
-    let prompt = &billed.prompt.billed;
-    let model = prices.find(bill.model_of(billed)).ok();
-    let usd =
-        model.and_then(|model| model.standard().request_usd(prompt, request.output, request.at));
-    Some((prompt, usd))
 }
 
 /// References asked at each request, and how many of them survive.

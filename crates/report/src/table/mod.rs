@@ -1,5 +1,7 @@
 //! The ranked table on a terminal (docs/result.md).
 
+use std::collections::BTreeSet;
+
 use super::document::{Group, Narrow, Part, Row, Table, absent, listed, terminal};
 use super::{Screen, block, certainty, receipt, savers, sessions, settings, sizes, tuned};
 use recap_core::model::{FULL, Interval, RECORDED, Report, RowKind, Severity, StrategyRow};
@@ -104,25 +106,18 @@ pub(super) fn compared(report: &Report, block: &block::Block<'_>) -> Vec<Part> {
 
 /// What the columns and signs stand for, and why a column is empty throughout.
 pub(super) fn notes(rows: &[&StrategyRow], report: &Report) -> Vec<String> {
-    let has = |is: fn(&Interval) -> bool| {
-        rows.iter().any(|row| row.intervals.get(report.primary.id()).is_some_and(is))
-    };
-    let signs = [
-        (
-            has(|one| matches!(one, Interval::Dots { .. })),
-            "a…b: lowest and highest session or project; too few for an interval.",
-        ),
-        (
-            has(|one| matches!(one, Interval::ThisSessionOnly { .. })),
-            "[a–b]: holds for this session only.",
-        ),
-        (
-            has(|one| matches!(one, Interval::Student { .. } | Interval::Wider { .. })),
-            "[a–b]: 95 % interval over sessions or projects.",
-        ),
-    ];
-    let there = signs.into_iter().filter(|(is_there, _)| *is_there);
-    let mut notes: Vec<String> = there.map(|(_, sign)| sign.to_owned()).collect();
+    let intervals = rows.iter().filter_map(|row| row.intervals.get(report.primary.id()));
+    let signs = intervals.map(|interval| match interval {
+        Interval::Dots { .. } => {
+            (0, "a…b: lowest and highest session or project; too few for an interval.")
+        }
+        Interval::ThisSessionOnly { .. } => (1, "[a–b]: holds for this session only."),
+        Interval::Student { .. } | Interval::Wider { .. } => {
+            (2, "[a–b]: 95 % interval over sessions or projects.")
+        }
+    });
+    let signs: BTreeSet<(u8, &str)> = signs.collect();
+    let mut notes: Vec<String> = signs.into_iter().map(|(_, sign)| sign.to_owned()).collect();
     notes.extend(block::over_window(rows));
     notes.extend(block::bill_checks(rows, report));
     notes.extend(block::recovered(rows, &report.manifest));
