@@ -172,11 +172,6 @@ impl QuestionResult<'_> {
     pub(super) fn is_findable(&self) -> Option<bool> {
         self.row.findable.map(|there| there && !self.refused)
     }
-
-    /// Whether a model's answer is wrong and its value not findable in the context.
-    pub fn is_lost(&self) -> bool {
-        self.is_findable() == Some(false) && self.answer_score().is_some_and(|score| score < RIGHT)
-    }
 }
 
 impl<'a> CellInput<'a> {

@@ -111,27 +111,30 @@ pub fn noun<'a>(facts: impl Iterator<Item = &'a SessionFacts>) -> &'static str {
     }
 }
 
+/// What sessions score in a measure, by their position in the facts: the figure, replicates
+/// averaged, and the facts behind it where it is weighted by them.
+pub type Scores = BTreeMap<usize, (f64, Option<f64>)>;
+
 /// Groups shares of facts, weighted by the number of facts (how-it-works §46);
 /// without such numbers every session has the same weight.
-pub fn weighed(
-    facts: &[SessionFacts],
-    values: &BTreeMap<usize, f64>,
-    weights: &BTreeMap<usize, f64>,
-) -> Clusters {
-    if weights.is_empty() {
-        let each = values.iter().map(|(at, value)| (owner(&facts[*at]), *value));
-        return Clusters::new(groups(each));
+pub fn weighed(facts: &[SessionFacts], scores: &Scores) -> Clusters {
+    if is_weighted(scores) {
+        let each = scores.iter().map(|(at, (share, of))| (owner(&facts[*at]), *of, *share));
+        return pooled(each.filter_map(|(owner, of, share)| Some((owner, of?, share))));
     }
-    pooled(
-        values
-            .iter()
-            .filter_map(|(at, share)| Some((owner(&facts[*at]), *weights.get(at)?, *share))),
-    )
+    let each = scores.iter().map(|(at, (value, _))| (owner(&facts[*at]), *value));
+    Clusters::new(groups(each))
+}
+
+/// Whether figures are weighted by facts.
+pub fn is_weighted(scores: &Scores) -> bool {
+    scores.values().any(|(_, facts)| facts.is_some())
 }
 
 /// Differences of two rows over the sessions that both have.
-pub fn paired(own: &BTreeMap<usize, f64>, other: &BTreeMap<usize, f64>) -> BTreeMap<usize, f64> {
-    own.iter().filter_map(|(unit, value)| Some((*unit, value - other.get(unit)?))).collect()
+pub fn paired(own: &Scores, other: &Scores) -> Scores {
+    let each = own.iter();
+    each.filter_map(|(at, (value, of))| Some((*at, (value - other.get(at)?.0, *of)))).collect()
 }
 
 #[cfg(test)]
@@ -173,19 +176,24 @@ mod cluster_tests {
     fn shares_are_weighted_by_facts_or_else_equally() {
         let facts = named(&[Some("p"), Some("p"), Some("q"), Some("q")]);
         let values = BTreeMap::from([(0, 0.25), (1, 0.75), (2, 1.0), (3, 1.0)]);
-        let alike = weighed(&facts, &values, &BTreeMap::new());
+        let scores = |weights: [Option<f64>; 4]| -> Scores {
+            let each = values.iter().zip(weights);
+            each.map(|((at, value), weight)| (*at, (*value, weight))).collect()
+        };
+        let alike = weighed(&facts, &scores([None; 4]));
         assert_eq!((alike.means(), alike.mean()), (vec![0.5, 1.0], 0.75));
         // Project p keeps (8 · 0.25 + 4 · 0.75) of 12, q all of 6; the fourth
         // session has no facts.
-        let some = weighed(&facts, &values, &BTreeMap::from([(0, 8.0), (1, 4.0), (2, 6.0)]));
+        let some = weighed(&facts, &scores([Some(8.0), Some(4.0), Some(6.0), None]));
         assert_eq!(some.n(), 2);
         assert!((some.mean() - 11.0 / 18.0).abs() < 1e-12);
     }
 
     #[test]
     fn difference_is_first_minus_second_where_both_exist() {
-        let own = BTreeMap::from([(0, 0.75), (2, 0.5), (5, 1.0)]);
-        let other = BTreeMap::from([(0, 0.5), (3, 0.5), (5, 1.5)]);
-        assert_eq!(paired(&own, &other), BTreeMap::from([(0, 0.25), (5, -0.5)]));
+        let own = Scores::from([(0, (0.75, Some(2.0))), (2, (0.5, None)), (5, (1.0, None))]);
+        let other = Scores::from([(0, (0.5, None)), (3, (0.5, None)), (5, (1.5, None))]);
+        let less = Scores::from([(0, (0.25, Some(2.0))), (5, (-0.5, None))]);
+        assert_eq!(paired(&own, &other), less);
     }
 }

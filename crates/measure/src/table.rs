@@ -8,7 +8,7 @@ use super::exams::{Exams, kinds_by_dataset};
 use super::figures::{PackedFigures, averaged};
 use super::measures::{MEASURES, spec_of};
 use super::money::{self, BillingModels};
-use super::pooling::owner;
+use super::pooling::{Scores, owner};
 use super::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
@@ -298,15 +298,6 @@ pub(super) struct RowView<'a> {
     pub rows: Vec<&'a TableRow>,
 }
 
-/// What the sessions of a row score in a measure.
-#[derive(Default)]
-pub(super) struct Scores {
-    /// The figure of each session, by its position in the facts; replicates are averaged.
-    pub values: BTreeMap<usize, f64>,
-    /// The facts behind each of these figures; empty if figures are not weighted by them.
-    pub facts: BTreeMap<usize, f64>,
-}
-
 impl<'a> RowView<'a> {
     /// Its sessions with a cell that reached its end, by their position in the facts.
     pub fn sessions(&self) -> impl Iterator<Item = usize> {
@@ -326,21 +317,19 @@ impl<'a> RowView<'a> {
 
     /// What its sessions score in a measure.
     pub fn scores(&self, id: &str) -> Scores {
-        let mut scores = Scores::default();
-        let Some(spec) = spec_of(id) else { return scores };
-        for (at, own) in self.rows.iter().flat_map(|row| row.contributions(spec)) {
-            match own {
-                Contribution::One(value) => drop(scores.values.insert(at, value)),
-                Contribution::Fraction { of, to } => {
-                    scores.values.insert(at, of / to);
-                    if spec.pool == Pool::AtCuts {
-                        scores.facts.insert(at, to);
-                    }
-                }
-                Contribution::Many(_) | Contribution::Absent(_) | Contribution::Unknown(_) => {}
+        let spec = spec_of(id);
+        let each = spec.into_iter().flat_map(|spec| {
+            let each = self.rows.iter().flat_map(|row| row.contributions(spec));
+            each.map(|(at, own)| (at, own, spec.pool == Pool::AtCuts))
+        });
+        let score = |(at, own, is_weighted)| match own {
+            Contribution::One(value) => Some((at, (value, None))),
+            Contribution::Fraction { of, to } => {
+                Some((at, (of / to, Some(to).filter(|_| is_weighted))))
             }
-        }
-        scores
+            Contribution::Many(_) | Contribution::Absent(_) | Contribution::Unknown(_) => None,
+        };
+        each.filter_map(score).collect()
     }
 
     /// The series of its sessions for a measure.

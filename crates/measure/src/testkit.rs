@@ -335,9 +335,8 @@ pub(super) fn entry_at(
         verdict: None,
         failed: Vec::new(),
     };
-    let (scores, facts) = (BTreeMap::new(), BTreeMap::new());
-    let replies = UnusableReplies::default();
-    Entry { row, scores, facts, asked: 20, window_tokens, acted: true, replies }
+    let (scores, replies) = (BTreeMap::new(), UnusableReplies::default());
+    Entry { row, scores, asked: 20, window_tokens, acted: true, replies }
 }
 
 /// Problems and limits of a report as text, in their order.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::exams::QuestionResult;
 use crate::spec::{Basis, CellInput, Contribution, Pool, Spec, mean};
 use recap_core::model::{
-    Absent, Agreement, LedgerState, Measure, QuestionKind, Recovered, catalogue,
+    Absent, Agreement, LedgerState, Measure, QuestionKind, RIGHT, Recovered, catalogue,
 };
 
 /// The measures of this subject.
@@ -66,7 +66,9 @@ pub(super) const ALL: &[Spec] = &[
         }
         let tempting = input.question_results().filter(|result| {
             let changed = matches!(result.kind(), QuestionKind::Abstain | QuestionKind::Update);
-            result.answer_score().is_some() && (changed || result.is_lost())
+            let lost = result.is_findable() == Some(false);
+            let is_counted = |score| changed || lost && score < RIGHT;
+            result.answer_score().is_some_and(is_counted)
         });
         share(tempting.map(|result| result.is_asserted_wrong()), Absent::NoTemptation)
     }),
