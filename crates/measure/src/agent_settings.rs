@@ -71,7 +71,8 @@ impl AgentSetting {
     /// The setting for contexts of this size; `None` if it does not count tokens, or the agent does
     /// not take the number.
     pub(crate) fn setting(&self, tokens: u64) -> Option<Setting> {
-        let number = thousands(tokens) + self.early;
+        // In whole thousands: the size is a median, and meant as "about".
+        let number = (tokens + 500) / 1_000 * 1_000 + self.early;
         let is_small = self.at_most.is_none_or(|most| number <= most);
         let takes = number >= self.at_least.max(1) && is_small;
         (takes && self.setting.line.contains(TOKENS)).then(|| Setting {
@@ -79,11 +80,6 @@ impl AgentSetting {
             ..self.setting.clone()
         })
     }
-}
-
-/// In whole thousands: the size is a median, and meant as "about".
-fn thousands(tokens: u64) -> u64 {
-    (tokens + 500) / 1_000 * 1_000
 }
 
 /// The setting of an agent for the size at which its own compaction fires.

@@ -10,7 +10,7 @@ use recap_core::model::{
 
 use super::against_full::{Difference, judge};
 use super::agent_settings::own_strategy;
-use super::measures::{MEASURES, WAITS};
+use super::measures::{MEASURES, WAITS, spec_of};
 use super::money::BillingModels;
 use super::pooling::{Scores, is_weighted, owner, paired, these_sessions, weighed};
 use super::spec::{Basis, Figures, Spec};
@@ -119,9 +119,9 @@ impl Builder<'_> {
         let mut values: Values =
             of_row.map(|spec| (spec.id().to_owned(), self.value(spec))).collect();
         let intervals = self.intervals(&mut values);
-        let id = self.primary.id();
-        let measured = number(&values, self.primary.measure()).is_some();
-        let scores = if measured { self.view.scores(id) } else { Scores::default() };
+        let ranking = self.ranking();
+        let measured = number(&values, ranking.measure).is_some();
+        let scores = if measured { self.view.scores(ranking) } else { Scores::default() };
         let difference = if measured { self.difference(&scores) } else { None };
         self.counts(&scores, &mut values);
         self.sources(&mut values);
@@ -154,12 +154,17 @@ impl Builder<'_> {
         let cells: u64 = rows.iter().map(|row| row.cells).sum();
         Entry {
             row,
-            asked: was_asked(&scores, &self.view.series(id)),
+            asked: was_asked(&scores, &self.view.series(ranking)),
             scores,
             window_tokens: window_tokens as f64 / cells.max(1) as f64,
             acted: rows.iter().any(|row| row.acted),
             replies: self.view.replies(),
         }
+    }
+
+    /// The measure that ranks.
+    fn ranking(&self) -> &'static Spec {
+        spec_of(self.primary.id()).expect("it is computed from cells")
     }
 
     /// The figure of a measure, or why there is none.
@@ -194,7 +199,7 @@ impl Builder<'_> {
 
     /// The interval that the number of clusters allows (reference §7).
     fn interval(&self, spec: &Spec) -> Option<Interval> {
-        let scores = self.view.scores(spec.id());
+        let scores = self.view.scores(spec);
         let clusters = weighed(self.facts, &scores);
         let (least, most) = spec.measure.unit.range();
         match clusters.n() {
@@ -216,7 +221,7 @@ impl Builder<'_> {
 
     /// The interval within these sessions only, by resampling requests, questions or facts.
     fn of_these_sessions(&self, spec: &Spec, scores: &Scores) -> Option<Bounds> {
-        let series = self.view.series(spec.id());
+        let series = self.view.series(spec);
         let each = scores.keys().map(|at| {
             let own: Vec<f64> = series[at].iter().copied().flatten().collect();
             (owner(&self.facts[*at]), own)
@@ -233,7 +238,7 @@ impl Builder<'_> {
         if self.key.strategy == FULL {
             return None;
         }
-        let pairs = paired(scores, &self.full?.scores(self.primary.id()));
+        let pairs = paired(scores, &self.full?.scores(self.ranking()));
         let (most, seed) = (self.primary.most(), self.manifest.seed);
         judge(&weighed(self.facts, &pairs), self.manifest.margin * most, most, seed)
     }

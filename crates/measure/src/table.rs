@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ALL;
 use super::exams::{Exams, kinds_by_dataset};
 use super::figures::{PackedFigures, averaged};
-use super::measures::{MEASURES, spec_of};
+use super::measures::MEASURES;
 use super::money::{self, BillingModels};
 use super::pooling::{Scores, owner};
 use super::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
@@ -316,28 +316,21 @@ impl<'a> RowView<'a> {
     }
 
     /// What its sessions score in a measure.
-    pub fn scores(&self, id: &str) -> Scores {
-        let spec = spec_of(id);
-        let each = spec.into_iter().flat_map(|spec| {
-            let each = self.rows.iter().flat_map(|row| row.contributions(spec));
-            each.map(|(at, own)| (at, own, spec.pool == Pool::AtCuts))
-        });
-        let score = |(at, own, is_weighted)| match own {
+    pub fn scores(&self, spec: &Spec) -> Scores {
+        let is_weighted = spec.pool == Pool::AtCuts;
+        let score = |(at, own)| match own {
             Contribution::One(value) => Some((at, (value, None))),
             Contribution::Fraction { of, to } => {
                 Some((at, (of / to, Some(to).filter(|_| is_weighted))))
             }
             Contribution::Many(_) | Contribution::Absent(_) | Contribution::Unknown(_) => None,
         };
-        each.filter_map(score).collect()
+        self.rows.iter().flat_map(|row| row.contributions(spec)).filter_map(score).collect()
     }
 
     /// The series of its sessions for a measure.
-    pub fn series(&self, id: &str) -> BTreeMap<usize, Figures> {
-        let spec = spec_of(id);
-        spec.into_iter()
-            .flat_map(|spec| self.rows.iter().flat_map(|row| row.series(spec)))
-            .collect()
+    pub fn series(&self, spec: &Spec) -> BTreeMap<usize, Figures> {
+        self.rows.iter().flat_map(|row| row.series(spec)).collect()
     }
 
     /// Replies of the compactor in all of its cells.

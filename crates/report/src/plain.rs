@@ -72,17 +72,12 @@ pub(super) fn short_ids(report: &Report, text: &str) -> String {
 
 /// The places of UUIDs in a text.
 fn uuids(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    let mut next = 0;
+    let mut from = 0;
     std::iter::from_fn(move || {
-        while next + LENGTH <= text.len() {
-            let at = next..next + LENGTH;
-            next += 1;
-            if is_uuid(&text.as_bytes()[at.clone()]) {
-                next = at.end;
-                return Some(at);
-            }
-        }
-        None
+        let mut windows = text.as_bytes()[from..].windows(LENGTH);
+        let start = from + windows.position(is_uuid)?;
+        from = start + LENGTH;
+        Some(start..from)
     })
 }
 

@@ -12,7 +12,7 @@ use crate::pooling;
 
 pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    found.extend(few_units(run));
+    found.extend(few_clusters(run).map(|text| Finding::limit("few_units", text)));
     found.extend(thin_exams(run));
     found.extend(left_out(run));
     found
@@ -31,16 +31,12 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// What a small number of sessions or projects allows to conclude (reference §7).
-fn few_units(run: &Evidence<'_>) -> Option<Finding> {
-    Some(Finding::limit("few_units", few_clusters(run)?))
-}
-
 /// That so few sessions or projects are described and nothing is decided.
 pub(crate) fn only_described(run: &Evidence<'_>) -> Option<String> {
     few_clusters(run).filter(|_| run.clusters() <= 5)
 }
 
+/// What a small number of sessions or projects allows to conclude (reference §7).
 fn few_clusters(run: &Evidence<'_>) -> Option<String> {
     let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));
     let allows = match run.clusters() {

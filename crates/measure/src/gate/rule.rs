@@ -144,13 +144,11 @@ fn measure(subject: &str) -> Result<(&'static Measure, &str), Wrong> {
         return wrong("the `]` behind the kind of question is missing", EXAMPLE);
     };
     let kind = kind.trim();
-    let counted = catalogue::CONTINUITY_BY_KIND.iter();
-    let names = counted.clone().filter_map(|measure| Some(measure.kind?.as_str()));
-    let is_it = |measure: &&Measure| measure.kind.is_some_and(|of| of.as_str() == kind);
-    match counted.clone().find(is_it) {
-        Some(measure) => Ok((measure, rest)),
-        None => wrong(format!("`{id}` has no kind of question `{kind}`"), suggest(kind, names)),
-    }
+    let of_kind = catalogue::find(&format!("{BY_KIND}_{kind}")).filter(|of| of.kind.is_some());
+    of_kind.map(|measure| (measure, rest)).ok_or_else(|| {
+        let kinds = catalogue::CONTINUITY_BY_KIND.iter().filter_map(|of| Some(of.kind?.as_str()));
+        (format!("`{id}` has no kind of question `{kind}`"), suggest(kind, kinds))
+    })
 }
 
 /// The measure with this column name.

@@ -30,7 +30,7 @@ pub(super) const ALL: &[Spec] = &[
     }),
     // `facts_kept`: share of the facts that the context still contains.
     at_cuts(catalogue::FACTS_KEPT, Pool::AtCuts, |input| share(input, |at| at.kept()))
-        .with_interval(kept_series),
+        .with_interval(|input| each_kept(&input.exams.own)),
     // `exposed_share`: share of the facts whose recorded text is no longer sent.
     at_cuts(catalogue::EXPOSED_SHARE, Pool::AtCuts, |input| share(input, exposed)),
     // `carried_share`: share of the exposed facts that are carried.
@@ -68,22 +68,18 @@ const fn at_cuts(
     Spec::of_cell(measure, pool, Basis::Cuts, compute)
 }
 
-/// 1 for each fact that is kept and 0 for each that is not, in the order of the
-/// session.
-fn kept_series(input: &CellInput<'_>) -> Figures {
-    each_kept(&input.exams.own)
-}
-
-/// The values of [`kept_series`] minus those without its summaries.
+/// What the strategy keeps of each fact minus that without its summaries.
 fn added_series(input: &CellInput<'_>) -> Figures {
     let without_summary = each_kept(&input.exams.without_summary);
-    let own = kept_series(input);
+    let own = each_kept(&input.exams.own);
     if own.len() != without_summary.len() {
         return Figures::new();
     }
     own.into_iter().zip(without_summary).map(|(own, without)| Some(own? - without?)).collect()
 }
 
+/// 1 for each fact that is kept and 0 for each that is not, in the order of the
+/// session.
 fn each_kept(exams: &[AtCut<'_>]) -> Figures {
     let states = exams.iter().flat_map(|at| &at.exam.states);
     states.map(|state| Some(if state.is_kept() { 1.0 } else { 0.0 })).collect()

@@ -35,7 +35,7 @@ pub(super) fn policy(scripts: &[&str]) -> String {
 fn hashes(texts: &[&str]) -> String {
     let hash = |text: &&str| {
         let digest = Sha256::digest(text.as_bytes());
-        format!("'sha256-{}'", base64(digest.as_slice()))
+        format!("'sha256-{}'", STANDARD.encode(digest))
     };
     texts.iter().map(hash).collect::<Vec<String>>().join(" ")
 }
@@ -47,12 +47,7 @@ pub(super) fn packed(data: &impl Serialize) -> String {
     let json = serde_json::to_vec(data).expect("plain data serialises");
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(&json).expect("memory takes every write");
-    base64(&encoder.finish().expect("memory takes every write"))
-}
-
-/// Bytes in base64 with padding (RFC 4648 §4).
-fn base64(bytes: &[u8]) -> String {
-    STANDARD.encode(bytes)
+    STANDARD.encode(encoder.finish().expect("memory takes every write"))
 }
 
 #[cfg(test)]
