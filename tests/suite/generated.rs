@@ -263,7 +263,8 @@ fn the_list_of_rendered_files_is_the_registry() {
     let listed: Vec<&str> = section.lines().map(|line| line.split_once(": ").unwrap().0).collect();
     // Parquet is there in some builds only.
     let rendered = report::FORMATS.iter().filter(|format| format.name != "parquet");
-    let files = rendered.map(|format| format!("- {} ({})", code([format.file]), code([format.name])));
+    let files =
+        rendered.map(|format| format!("- {} ({})", code([format.file]), code([format.name])));
     assert_eq!(listed, files.collect::<Vec<_>>());
 }
 

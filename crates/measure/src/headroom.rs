@@ -1,6 +1,7 @@
 //! Which sessions come to the context limit of their model, and what is to be done there.
 
-use recap_core::model::{Cut, Manifest, RunResults, SessionFacts};
+use super::findings::Evidence;
+use recap_core::model::{Cut, SessionFacts};
 use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::tokens;
 use recap_core::wording::uncapital;
@@ -62,17 +63,14 @@ impl Headroom {
 
 /// How many sessions stay below their limit; `None` for a run that examined no first
 /// compaction, or some at chosen places only: its windows are made for that.
-pub(super) fn headroom(
-    manifest: &Manifest,
-    facts: &[SessionFacts],
-    results: &RunResults,
-) -> Option<Headroom> {
+pub(super) fn headroom(run: &Evidence<'_>) -> Option<Headroom> {
+    let Evidence { manifest, facts, results, .. } = run;
     if manifest.depth != 1 || matches!(&*manifest.cuts, "none" | "recorded") {
         return None;
     }
     let sessions = facts.len() as u64;
     let mut all = Headroom { sessions, fit: 0, largest_tokens: 0, limits: None };
-    for of in facts {
+    for of in *facts {
         let session = results.get(&of.dataset, &of.session);
         let cuts = session.as_ref().map_or(&[][..], |session| session.cuts());
         let cells = session.iter().flat_map(|session| session.cells());
@@ -104,6 +102,7 @@ fn largest_context(facts: &SessionFacts, cuts: &[Cut]) -> u64 {
 mod tests {
     use super::*;
     use crate::testkit::{cell, facts, manifest};
+    use recap_core::model::{Manifest, Primary, RunResults};
 
     #[test]
     fn sessions_that_were_compacted_or_are_too_large_do_not_fit() {
@@ -115,7 +114,10 @@ mod tests {
         let cells = vec![at("a", 10_000), at("b", 10_000), at("c", 10_000), at("a", 400)];
         let results = RunResults::new(cells, []);
         let run = Manifest { cuts: "5".into(), depth: 1, ..manifest(&["native"]) };
-        let found = headroom(&run, &sessions, &results).unwrap();
+        let of = |run: &Manifest| {
+            headroom(&Evidence::of(run, Primary::FactsKept, &[], &sessions, &results))
+        };
+        let found = of(&run).unwrap();
         assert_eq!((found.sessions, found.fit, found.largest_tokens), (3, 1, 10_001));
         assert_eq!(found.limits, Some((10_000, 10_000)));
         for run in [
@@ -123,7 +125,7 @@ mod tests {
             Manifest { cuts: "none".into(), ..run.clone() },
             Manifest { cuts: "recorded".into(), ..run.clone() },
         ] {
-            assert_eq!(headroom(&run, &sessions, &results), None);
+            assert_eq!(of(&run), None);
         }
     }
 

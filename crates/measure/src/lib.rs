@@ -109,11 +109,12 @@ pub fn measure(
     let asked = primary == Primary::Continuity;
     let prices = PriceList::from(&manifest.prices);
     let savers = savers::savers(&manifest, &sessions, &results);
-    let tuned = tuned::tuned(&manifest, &sessions, &results, &session_rows);
+    let tuned = tuned::tuned(&evidence, &session_rows);
     let curve = (!asked && tuned.is_none()).then(|| curve(&manifest, &sessions, &prices));
+    let twin = rows::twin(&evidence);
     // Token savers alone do not compact at a limit.
     let says = !asked && !evidence.has_only_savers() && missing.is_none();
-    let headroom = says.then(|| headroom::headroom(&manifest, &sessions, &results)).flatten();
+    let headroom = says.then(|| headroom::headroom(&evidence)).flatten();
     let of_savers: Vec<&StrategyRow> = table.iter().map(|entry| &entry.row).collect();
     let of_savers = wording::savers(&savers, &of_savers).join(" ");
     let (sizes, limit) = (curve.as_ref(), headroom.as_ref());
@@ -129,7 +130,7 @@ pub fn measure(
     let estimated = estimated.filter(|(calls, usd)| *usd > 0.0 && *calls > 0);
     Report {
         curve,
-        twin: rows::twin(&manifest, &sessions, &results, primary),
+        twin,
         recorded_compactions: recorded_compactions(&sessions, &prices),
         receipt: Receipt { estimated, ..own },
         receipts: sessions.iter().map(|facts| receipt([facts], &prices)).collect(),

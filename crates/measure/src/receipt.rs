@@ -24,12 +24,12 @@ pub fn receipt<'a>(
         let mut own = Receipt::default();
         let sender = if facts.is_sidechain() { Sender::Subagent } else { Sender::Main };
         for request in &facts.requests {
-            add(&mut own, &of_request(facts, request, sender), prices);
+            add(&mut own, sender, &of_request(facts, request), prices);
         }
         add_aside(&mut own, facts, prices);
         let made = facts.receipt.iter().flat_map(|own| &own.compactions);
         let calls: Vec<_> = made.filter_map(|made| call_of(facts, made)).collect();
-        calls.iter().for_each(|call| add(&mut own, call, prices));
+        calls.iter().for_each(|call| add(&mut own, Sender::Compaction, call, prices));
         let silent = u64::from(facts.recorded_compactions).saturating_sub(calls.len() as u64);
         receipt.silent_compactions += silent;
         add_totals(&mut own, facts, sender, prices);
@@ -71,7 +71,6 @@ fn named(facts: &SessionFacts, model: u32) -> Option<&str> {
 
 /// A request as its receipt sees it.
 struct BilledRequest<'a> {
-    sender: Sender,
     model: Option<&'a str>,
     usage: Option<&'a Usage>,
     /// Its output as recap counts it, where the words are recorded.
@@ -88,19 +87,14 @@ pub(crate) fn aside(facts: &SessionFacts, prices: &PriceList) -> Receipt {
 
 fn add_aside(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
     for (at, model, usage) in &facts.sidechains {
-        let (sender, model) = (Sender::Subagent, model.as_deref());
-        let asked = BilledRequest { sender, model, usage: Some(usage), counted: None, at: *at };
-        add(receipt, &asked, prices);
+        let (model, usage) = (model.as_deref(), Some(usage));
+        let asked = BilledRequest { model, usage, counted: None, at: *at };
+        add(receipt, Sender::Subagent, &asked, prices);
     }
 }
 
-fn of_request<'a>(
-    facts: &'a SessionFacts,
-    request: &'a RequestFacts,
-    sender: Sender,
-) -> BilledRequest<'a> {
+fn of_request<'a>(facts: &'a SessionFacts, request: &'a RequestFacts) -> BilledRequest<'a> {
     BilledRequest {
-        sender,
         model: named(facts, request.model),
         usage: request.recorded.as_ref(),
         counted: Some(request.output),
@@ -114,7 +108,6 @@ fn call_of<'a>(facts: &'a SessionFacts, made: &'a CompactionFacts) -> Option<Bil
     let next = facts.requests.iter().find(|request| request.message >= made.after);
     let near = next.or(facts.requests.last());
     Some(BilledRequest {
-        sender: Sender::Compaction,
         model: call.model.as_deref().or(facts.model.as_deref()),
         usage: Some(&call.usage),
         counted: None,
@@ -160,7 +153,7 @@ pub(crate) fn request_bill<'a>(
     prices: &'a PriceList,
 ) -> Result<Option<RequestBill<'a>>, Absent> {
     let Some(usage) = reported(request.recorded.as_ref()) else { return Ok(None) };
-    let asked = of_request(facts, request, Sender::Main);
+    let asked = of_request(facts, request);
     let rates = rates(usage, asked.model, prices, asked.at)?;
     let priced = asked.model.and_then(|named| prices.priced(named));
     let priced = priced.filter(|_| rates.input.is_some() && rates.output.is_some());
@@ -203,8 +196,8 @@ fn add_totals(own: &mut Receipt, facts: &SessionFacts, sender: Sender, prices: &
 }
 
 /// Adds one request to the sum of its sender and model.
-fn add(receipt: &mut Receipt, asked: &BilledRequest<'_>, prices: &PriceList) {
-    let key = (asked.sender, asked.model.map(str::to_owned));
+fn add(receipt: &mut Receipt, sender: Sender, asked: &BilledRequest<'_>, prices: &PriceList) {
+    let key = (sender, asked.model.map(str::to_owned));
     let spent = receipt.spent.entry(key).or_default();
     let Some(usage) = reported(asked.usage) else {
         spent.silent += 1;

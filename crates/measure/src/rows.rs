@@ -10,6 +10,7 @@ use recap_core::model::{
 
 use super::against_full::{Difference, judge};
 use super::agent_settings::own_strategy;
+use super::findings::Evidence;
 use super::measures::{MEASURES, WAITS, spec_of};
 use super::money::BillingModels;
 use super::pooling::{Scores, is_weighted, owner, paired, these_sessions, weighed};
@@ -70,12 +71,8 @@ pub fn rows(table: &SessionTable<'_>, primary: Primary, manifest: &Manifest) -> 
 /// The row of the strategy that does what the recorded agent does, with offline summaries, at its
 /// recorded compactions alone, since only there it stands beside what the agent kept; `None` where nothing was
 /// compacted or that strategy did not run.
-pub(super) fn twin(
-    manifest: &Manifest,
-    facts: &[SessionFacts],
-    results: &RunResults,
-    primary: Primary,
-) -> Option<StrategyRow> {
+pub(super) fn twin(run: &Evidence<'_>) -> Option<StrategyRow> {
+    let Evidence { manifest, primary, facts, results, .. } = run;
     let own = own_strategy(manifest.agent.as_ref()?)?;
     let (mut cells, mut cuts) = (Vec::new(), Vec::new());
     for session in results.iter() {
@@ -91,7 +88,7 @@ pub(super) fn twin(
     }
     let results = RunResults::new(cells, cuts);
     let table = SessionTable::of(manifest, facts, &results, false);
-    let rows = rows(&table, primary, manifest);
+    let rows = rows(&table, *primary, manifest);
     rows.into_iter().map(|entry| entry.row).find(|row| row.strategy == own)
 }
 

@@ -154,7 +154,7 @@ pub fn curve(
     let by_project = projects >= FEWEST_PROJECTS;
     let mut rng = ChaCha8Rng::seed_from_u64(manifest.seed);
     let fold = Fold {
-        today: tracks.iter().map(|track| track.today(&measured.quantities)).collect(),
+        today: tracks.iter().map(|track| track.walk(&measured.quantities, None)).collect(),
         units: units(&tracks, facts, by_project),
         amounts: (0..AMOUNTS).map(|_| measured.drawn(&mut rng)).collect(),
         seed: manifest.seed,
@@ -262,20 +262,15 @@ impl Fold<'_> {
     /// Every session at a size.
     fn at(&self, size: u64, amounts: Amounts) -> Vec<Walked> {
         let quantities = &self.measured.quantities;
-        self.tracks.iter().map(|track| track.at(size, quantities, amounts)).collect()
+        let at = Some((size, amounts));
+        self.tracks.iter().map(|track| track.walk(quantities, at)).collect()
     }
 
     fn row(&self, size: u64) -> SizeRow {
         let (point, today) = (self.measured.point(), &self.today);
         let at = self.at(size, point);
-        let sum = |walked: &[Walked]| walked.iter().map(|one| one.usd).sum::<f64>();
-        let changed = |by: fn(f64, f64) -> bool| {
-            at.iter().zip(today).filter(|(at, today)| by(at.usd, today.usd)).count() as u64
-        };
-        let compactions = |walked: &[Walked]| walked.iter().map(|one| one.compactions).sum::<u64>();
         let (lo, hi) = self.interval(size, &self.amounts);
         let (lo_read_again, _) = self.interval(size, &[self.measured.much_read_again()]);
-        let added = compactions(&at) as f64 - compactions(today) as f64;
         let rows = self.tracks.iter().zip(&at).zip(today);
         let rows = rows.map(|((track, at), today)| SessionAtSize {
             session: track.session,
@@ -285,22 +280,28 @@ impl Fold<'_> {
             compactions: at.compactions,
             room: track.has_room(size, point.added),
         });
-        let by_session: Vec<SessionAtSize> = rows.collect();
+        let rows: Vec<SessionAtSize> = rows.collect();
+        let count =
+            |is: &dyn Fn(&SessionAtSize) -> bool| rows.iter().filter(|one| is(one)).count() as u64;
+        let usd: f64 = rows.iter().map(|one| one.usd).sum();
+        let compactions: u64 = rows.iter().map(|one| one.compactions).sum();
+        let recorded: u64 = rows.iter().map(|one| one.recorded).sum();
+        let added = compactions.saturating_sub(recorded) as f64;
         SizeRow {
             size,
-            usd: sum(&at),
-            saving: 1.0 - sum(&at) / sum(today),
+            usd,
+            saving: 1.0 - usd / rows.iter().map(|one| one.today_usd).sum::<f64>(),
             lo,
             hi,
             lo_read_again,
-            compactions: compactions(&at),
-            cheaper: changed(|at, today| at < today * (1.0 - CHANGE)),
-            dearer: changed(|at, today| at > today * (1.0 + CHANGE)),
-            no_room: by_session.iter().filter(|one| !one.room).count() as u64,
+            compactions,
+            cheaper: count(&|one| one.usd < one.today_usd * (1.0 - CHANGE)),
+            dearer: count(&|one| one.usd > one.today_usd * (1.0 + CHANGE)),
+            no_room: count(&|one| !one.room),
             three_families: self.three_families(&at),
-            wait_ms: added.max(0.0) * self.measured.quantities.wait_ms.value,
+            wait_ms: added * self.measured.quantities.wait_ms.value,
             line: None,
-            by_session,
+            by_session: rows,
         }
     }
 

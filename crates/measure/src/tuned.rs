@@ -5,10 +5,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::findings::Evidence;
 use super::statistics::{Clusters, FEWEST_FOR_AN_INTERVAL, Weighted};
 use recap_core::model::{
-    Admission, CellOutcome, Grid, Manifest, Measure, Ranged, RunResults, SIDECHAIN, SessionFacts,
-    SessionRow, Tuned, TunedHalf, TunedSessions, TunedSetting, catalogue,
+    Admission, CellOutcome, Grid, Manifest, Measure, Ranged, SIDECHAIN, SessionFacts, SessionRow,
+    Tuned, TunedHalf, TunedSessions, TunedSetting, catalogue,
 };
 use recap_core::text::counted;
 use recap_core::wording::number;
@@ -21,14 +22,10 @@ const WORTH: f64 = 0.01;
 const BILL: &Measure = catalogue::COST_USD_REFETCH;
 
 /// What a search came to; `None` for a run that is none.
-pub(super) fn tuned(
-    manifest: &Manifest,
-    facts: &[SessionFacts],
-    results: &RunResults,
-    rows: &[SessionRow],
-) -> Option<Tuned> {
+pub(super) fn tuned(run: &Evidence<'_>, rows: &[SessionRow]) -> Option<Tuned> {
+    let Evidence { manifest, facts, .. } = run;
     let grid = manifest.grid.as_ref()?;
-    let figures = Figures::of(manifest, grid, results, rows);
+    let figures = Figures::of(run, grid, rows);
     let (by_project, halves) = split(facts, &figures.sessions());
     let clusters = halves.each_ref().map(|half| clusters(facts, half, by_project));
     let changes = [""].into_iter().chain(grid.changes.iter().map(String::as_str));
@@ -133,13 +130,8 @@ struct Figures<'a> {
 }
 
 impl<'a> Figures<'a> {
-    fn of(
-        manifest: &'a Manifest,
-        grid: &'a Grid,
-        results: &RunResults,
-        rows: &'a [SessionRow],
-    ) -> Self {
-        let others = manifest.strategies.iter().map(|one| one.name.as_str());
+    fn of(run: &Evidence<'a>, grid: &'a Grid, rows: &'a [SessionRow]) -> Self {
+        let others = run.manifest.strategies.iter().map(|one| one.name.as_str());
         let others = others.filter(|name| *name != grid.author);
         let names: Vec<&str> =
             [grid.author.as_str()].into_iter().chain(others).take(grid.changes.len() + 1).collect();
@@ -149,7 +141,7 @@ impl<'a> Figures<'a> {
         let own = rows.iter().filter(|row| Some(&row.billed_as) == billed);
         let rows = own.filter_map(|row| Some(((place(&row.strategy)?, row.unit), row))).collect();
         let mut failed = BTreeSet::new();
-        for session in results.iter() {
+        for session in run.results.iter() {
             let cells = session.cells().iter();
             let broken = cells.filter(|cell| matches!(cell.outcome, CellOutcome::Failed { .. }));
             failed.extend(broken.filter_map(|cell| place(&cell.key.strategy)));

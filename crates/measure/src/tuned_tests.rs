@@ -1,6 +1,6 @@
 use super::*;
 use crate::testkit::{facts, manifest};
-use recap_core::model::{Provenance, SESSION_MEASURES};
+use recap_core::model::{Primary, Provenance, RunResults, SESSION_MEASURES};
 
 /// What a session tells of a setting: dollars, facts kept of all, prompts refused.
 type Told = (f64, (f64, f64), f64);
@@ -42,7 +42,8 @@ fn search(others: usize, figures_of: impl Fn(usize, usize) -> Told, sessions: us
         .flat_map(|at| (0..sessions).map(move |unit| (at, unit)))
         .map(|(a, b)| row(a, b))
         .collect();
-    tuned(&manifest, &facts, &RunResults::default(), &rows).unwrap()
+    let results = RunResults::default();
+    tuned(&Evidence::of(&manifest, Primary::Continuity, &[], &facts, &results), &rows).unwrap()
 }
 
 #[test]

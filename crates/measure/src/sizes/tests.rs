@@ -69,7 +69,7 @@ fn walked(facts: &SessionFacts, size: u64, changes: &Quantities) -> [(i64, u64);
     let mut track = Track::of(0, facts, &prices).unwrap();
     track.begin_with(0.0);
     let amounts = Amounts { added: changes.added.value, read_again: changes.read_again.value };
-    [track.today(changes), track.at(size, changes, amounts)]
+    [track.walk(changes, None), track.walk(changes, Some((size, amounts)))]
         .map(|walked| ((walked.usd * 1e6).round() as i64, walked.compactions))
 }
 
@@ -329,7 +329,7 @@ fn session_that_goes_on_begins_as_others_do() {
     let prices = prices();
     let mut track = Track::of(0, &behind, &prices).unwrap();
     track.begin_with(20_000.0);
-    assert_eq!(track.today(&changes(0.0, 0.0, 0.0)).estimated, (0, 0.0));
+    assert_eq!(track.walk(&changes(0.0, 0.0, 0.0), None).estimated, (0, 0.0));
 }
 
 /// Of six sessions one begins with 60k: at 80k it has no room, and that is counted.

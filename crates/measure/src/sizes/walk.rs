@@ -148,17 +148,11 @@ impl<'a> Track<'a> {
         self.left(added) + ROOM as f64 <= size as f64
     }
 
-    /// What it cost as reported, with the calls of compactions that are not on record.
-    pub fn today(&self, quantities: &Quantities) -> Walked {
-        self.walk(None, quantities, Amounts { added: 0.0, read_again: 0.0 })
-    }
-
-    /// What it would have cost with compactions at a size.
-    pub fn at(&self, size: u64, quantities: &Quantities, amounts: Amounts) -> Walked {
-        self.walk(Some(size), quantities, amounts)
-    }
-
-    fn walk(&self, size: Option<u64>, quantities: &Quantities, amounts: Amounts) -> Walked {
+    /// What it would have cost with compactions at a size, of which each leaves so much; or else what
+    /// it cost as reported, with the calls of compactions that are not on record.
+    pub fn walk(&self, quantities: &Quantities, at: Option<(u64, Amounts)>) -> Walked {
+        // As reported nothing more fires.
+        let (size, amounts) = at.unwrap_or((u64::MAX, Amounts { added: 0.0, read_again: 0.0 }));
         let left = self.left(amounts.added);
         let (read_again, calls) = (amounts.read_again.max(0.0), quantities.calls.value.max(0.0));
         let after = (left + read_again).max(1.0);
@@ -189,8 +183,7 @@ impl<'a> Track<'a> {
             }
             let prompt = (reported - gone).max(self.base.min(reported));
             gone = reported - prompt;
-            let fires = size.is_some_and(|size| prompt > size as f64);
-            if fires && kept.is_none() && before > 0.0 {
+            if prompt > size as f64 && kept.is_none() && before > 0.0 {
                 gone = reported - after;
                 if step.own {
                     let call_reads = match skipped {

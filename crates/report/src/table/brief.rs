@@ -7,7 +7,7 @@ use crate::block::{self, Block, counted};
 use crate::document::{Part, Screen, Table, shows_spread, terminal};
 use crate::{certainty, number, plain, receipt, settings};
 use recap_core::model::{
-    Finding, Interval, Primary, RECORDED, Recommendation, Report, RowKind, StrategyRow, catalogue,
+    Finding, Interval, Primary, RECORDED, Report, RowKind, StrategyRow, catalogue,
 };
 use recap_core::wording;
 
@@ -42,14 +42,14 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let gaps = usize::from(answer.is_some()) + blocks.len().saturating_sub(1);
     let least: usize =
         blocks.iter().map(|block| height(&ranking(report, block, 0, SUMMARIES, screen).0)).sum();
-    let foot = |problems, hidden| foot(report, answer, problems, hidden);
     let lines = LINES * blocks.len().max(1) - gaps;
-    let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < lines;
+    let fits =
+        |problems: &usize| height(&top) + least + height(&foot(report, *problems, 1)) < lines;
     // One problem always stands; a note gives way to summaries.
     let is_problem = findings(report, 1).0.iter().any(|shown| !is_notice(shown));
     let fewest_problems = usize::from(is_problem && !billed_by_size(report));
     let problems = (fewest_problems..=PROBLEMS).rev().find(fits).unwrap_or(fewest_problems);
-    let left = lines.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
+    let left = lines.saturating_sub(height(&top) + height(&foot(report, problems, 1)) + 1);
     let rankings: Vec<(Vec<Part>, usize)> = (blocks.iter())
         .map(|block| ranking(report, block, left / blocks.len(), 0, screen))
         .collect();
@@ -59,7 +59,7 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let tables = rankings.into_iter().map(|(parts, _)| parts);
     let groups = [top].into_iter().chain(tables).chain([calls]).filter(|parts| !parts.is_empty());
     let out: Vec<String> = groups.map(|parts| shown(&parts)).collect();
-    out.join("\n") + &shown(&foot(problems, hidden))
+    out.join("\n") + &shown(&foot(report, problems, hidden))
 }
 
 /// What was read and what it costs today.
@@ -104,8 +104,7 @@ fn ranking(
     let shown = |strategies: &[&StrategyRow], summaries: &[&StrategyRow]| {
         let groups = [strategies.to_vec(), summaries.to_vec(), Vec::new()];
         let all: Vec<&StrategyRow> = groups.iter().flatten().copied().collect();
-        let billed = !billed_by_size(report);
-        let mut table = ranked(groups, brief_columns(report.primary, &all, billed, screen));
+        let mut table = ranked(groups, brief_columns(report, &all, screen));
         if report.primary == Primary::FactsKept {
             name_recorded(report, &mut table);
         }
@@ -169,7 +168,7 @@ fn frees(row: &StrategyRow) -> bool {
 
 /// Whether dollars stand with the sizes at which the agent compacts, and none with what a
 /// compaction keeps.
-fn billed_by_size(report: &Report) -> bool {
+pub(super) fn billed_by_size(report: &Report) -> bool {
     matches!(report.curve, Some(Ok(_)))
 }
 
@@ -245,12 +244,8 @@ fn ranges(report: &Report, rows: &[&StrategyRow]) -> Option<&'static str> {
 }
 
 /// How sure the answer is, what changes its figures, and what to do next.
-fn foot(
-    report: &Report,
-    answer: Option<&Recommendation>,
-    problems: usize,
-    hidden: usize,
-) -> Vec<Part> {
+fn foot(report: &Report, problems: usize, hidden: usize) -> Vec<Part> {
+    let answer = report.recommendation.as_ref();
     let mut parts = Vec::new();
     let mut add = |label, text: &str| {
         parts.push(Part::Labelled(label, plain::short_ids(report, text)));

@@ -2,10 +2,11 @@
 //! stands for is the meaning of its measure in the catalogue.
 
 use super::TODAY;
+use super::brief::billed_by_size;
 use crate::document::{Cell, Column, NARROWEST, Part, Screen, absent, figures, names, words};
 use crate::{block, number};
 use recap_core::model::{
-    Absent, FULL, Interval, Measure, Primary, RowKind, StrategyRow, Unit, Value, catalogue,
+    Absent, FULL, Interval, Measure, Primary, Report, RowKind, StrategyRow, Unit, Value, catalogue,
 };
 
 /// A column of the compared rows.
@@ -173,10 +174,9 @@ fn is_against_today(rows: &[&StrategyRow]) -> bool {
 /// The columns that an answer needs. The bill, where it is asked for, is set against what is done
 /// today.
 pub(super) fn brief_columns(
-    primary: Primary,
+    report: &Report,
     rows: &[&StrategyRow],
-    billed: bool,
-    Screen { width, .. }: Screen,
+    screen: Screen,
 ) -> Vec<StrategyColumn> {
     let (head, savings) = if is_against_today(rows) {
         ("bill, against today", catalogue::COST_SAVINGS_VS_RECORDED)
@@ -185,17 +185,17 @@ pub(super) fn brief_columns(
     };
     let cost = StrategyColumn::of(words(head), move |row| cost_against(row, savings));
     // A table names offline summaries once, above their rows.
-    let note = if width < NARROWEST {
+    let note = if screen.width < NARROWEST {
         StrategyColumn::of(words("note").wrapped(), note)
     } else {
         StrategyColumn::of(words("note").left_out(1), note_in_group)
     };
     let mut columns = vec![name()];
-    match primary {
+    match report.primary {
         Primary::Continuity => columns.extend([answers_kept(), facts("facts").left_out(2), cost]),
         Primary::FactsKept => {
             columns.extend([frees(), facts("facts"), answered()]);
-            columns.extend(billed.then_some(cost));
+            columns.extend((!billed_by_size(report)).then_some(cost));
         }
         Primary::ReferenceRecall => columns.extend([references_kept(), cost]),
     }
