@@ -120,7 +120,7 @@ pub fn measure(
     let (sizes, limit) = (curve.as_ref(), headroom.as_ref());
     let recommendation = recommendation(&evidence, &findings, sizes, limit, &of_savers)
         .filter(|_| manifest.grid.is_none());
-    let answered_at_cuts = measures::at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
+    let answered_at_cuts = measures::at_cuts::answered_at_cuts(&evidence);
     let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();
     let own = receipt(&sessions, &prices);
     let estimated = match &curve {

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 
 use crate::exams::AtCut;
+use crate::findings::Evidence;
 use crate::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
 use crate::table::position_of;
 use recap_core::model::{
     Absent, AnsweredAtCuts, CutExam, CutRow, FULL, Measure, NO_SUMMARY, QuestionKind, QuestionRow,
-    RIGHT, ReferenceState, RunResults, SessionFacts, catalogue, counts_refusals,
+    RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
 };
 
 /// The measures of this subject.
@@ -188,11 +189,8 @@ impl<'a> AskedAtCuts<'a> {
 /// Questions that the session does not answer count where the strategy says so.
 ///
 /// Every strategy whose answers at cuts were graded, in the order of their names; empty if no question was asked there. Sessions must be sorted.
-pub(crate) fn answered_at_cuts(
-    facts: &[SessionFacts],
-    results: &RunResults,
-    depth: u32,
-) -> Vec<AnsweredAtCuts> {
+pub(crate) fn answered_at_cuts(run: &Evidence<'_>) -> Vec<AnsweredAtCuts> {
+    let Evidence { manifest, facts, results, .. } = run;
     let mut strategies: BTreeMap<String, AnsweredAtCuts> = BTreeMap::new();
     for session in results.iter() {
         let Some(at) = position_of(facts, session.dataset, session.id) else { continue };
@@ -201,7 +199,7 @@ pub(crate) fn answered_at_cuts(
             let full = cut.rows.iter().find(|row| row.strategy == FULL).and_then(CutRow::exam);
             let rows = cut.rows.iter().filter(|row| !row.strategy.starts_with(NO_SUMMARY));
             for (row, exam) in rows.filter_map(|row| Some((row, row.exam()?))) {
-                let answers = counts_refusals(&row.strategy, row.row_kind, depth);
+                let answers = counts_refusals(&row.strategy, row.row_kind, manifest.depth);
                 let own = asked.entry(&row.strategy).or_insert_with(|| (row, Default::default()));
                 full.into_iter().for_each(|full| own.1.add(&facts[at], full, exam, answers));
             }
