@@ -1,10 +1,8 @@
 //! `recap bench` on every kind of input.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, fixture, message};
+use crate::desk::{Desk, fixture};
 use crate::reader::reads;
 use crate::server::Server;
 
@@ -75,57 +73,6 @@ fn bench_reads_each_foreign_format_directly() {
 }
 
 #[test]
-fn tokens_count_as_asked_and_manifest_says_how() {
-    let measured = "o200k, the provider's count where it is reported";
-    for (typed, actual, source) in [
-        (&[][..], measured, "calibrated"),
-        (&["--tokens", "exact"], "o200k", "exact"),
-        (&["--tokens", "calibrated"], measured, "calibrated"),
-    ] {
-        let desk = Desk::with_sessions();
-        desk.good(&[&["bench", "claude-code.jsonl", "--out", "run"], typed].concat());
-        let manifest = desk.json("run/manifest.json");
-        assert_eq!(manifest["tokens"], actual, "{typed:?}");
-        let journal = desk.read("run/cells.jsonl");
-        let facts: Json = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
-        assert_eq!(facts["session"]["tokens_source"], source, "{typed:?}");
-        // What usage tells stands there however tokens are counted.
-        assert_eq!(facts["session"]["calibration"]["fits"][0]["from"], 0, "{typed:?}");
-    }
-}
-
-/// A folder and the files of one folder are one data set; the rest are summed under `ALL`.
-#[test]
-fn data_sets_are_told_apart_by_their_folders() {
-    let desk = Desk::new();
-    let put = |file: &str, from: &str| {
-        desk.file(file, std::fs::read(fixture(from)).unwrap());
-    };
-    put("all/a/claude.jsonl", "claude-code.jsonl");
-    put("all/b/chat.json", "openai-chat.json");
-    desk.file("all/notes.txt", "nothing to see");
-    put("mine/pi.jsonl", "pi.jsonl");
-    put("mine/chat.json", "openai-chat.json");
-    put("pi.jsonl", "pi.jsonl");
-    for (inputs, expected) in [
-        (&["all"][..], &[("ALL", "10"), ("all", "10")][..]),
-        (&["mine/pi.jsonl", "mine/chat.json"], &[("ALL", "8"), ("mine", "8")]),
-        (&["pi.jsonl", "all/b"], &[("ALL", "8"), ("b", "4"), ("pi", "4")]),
-    ] {
-        let run = ["--window", "25%", "--strategy", "full", "--out", "run"];
-        desk.good(&[&["bench"], inputs, &run].concat());
-        let rows = desk.csv("run/summary.csv");
-        let full = rows.iter().filter(|row| row["strategy"] == "full");
-        let mut requests: Vec<(&str, &str)> =
-            full.map(|row| (row["dataset"].as_str(), row["requests"].as_str())).collect();
-        requests.sort_unstable();
-        assert_eq!(requests, expected, "{inputs:?}");
-        let told = desk.read("run/manifest.json").contains("1 file is no session: notes.txt");
-        assert_eq!(told, inputs == ["all"]);
-    }
-}
-
-#[test]
 fn bench_asks_data_set_questions_unlike_replay() {
     let desk = Desk::with_sessions();
     desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
@@ -172,24 +119,6 @@ fn json_prints_only_summary_on_standard_output() {
 }
 
 #[test]
-fn verbose_names_every_cell() {
-    let desk = Desk::with_sessions();
-    let ran = desk.good(&["bench", "pi.jsonl", "-v", "--strategy", "fifo", "--window", "40%"]);
-    for strategy in ["full", "empty", "id-list", "fifo"] {
-        assert!(ran.err.contains(&format!("done: pi × {strategy} × 40%")), "{}", ran.err);
-    }
-}
-
-#[test]
-fn dry_run_describes_actions_and_writes_nothing() {
-    let desk = Desk::with_sessions();
-    let before = desk.list(".");
-    let ran = desk.good(&["bench", "pi.jsonl", "--dry-run", "--window", "50%", "--window", "25%"]);
-    assert!(ran.out.contains("15 strategies × 2 windows (50%, 25%): 30 cells"), "{}", ran.out);
-    assert_eq!(desk.list("."), before);
-}
-
-#[test]
 fn json_dry_run_has_numbers_of_plan() {
     let desk = Desk::with_sessions();
     let options = ["bench", "pi.jsonl", "codex.jsonl", "--strategy", "fifo", "--window", "50%"];
@@ -219,90 +148,6 @@ fn json_dry_run_has_numbers_of_plan() {
     }
 }
 
-/// Windows of the cells by data set.
-fn windows(desk: &Desk) -> BTreeSet<(String, String)> {
-    let rows = desk.csv("run/requests.csv").into_iter();
-    rows.map(|row| (row["dataset"].clone(), row["window"].clone())).collect()
-}
-
-#[test]
-fn agents_replay_at_native_window_chats_at_half() {
-    let desk = Desk::with_sessions();
-    desk.file("chats/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
-    let set = |name: &str, window: &str| (name.to_owned(), window.to_owned());
-    let run = ["--quiet", "--strategy", "fifo", "--out", "run"];
-    for agent in ["claude-code", "pi", "codex", "opencode"] {
-        let file = if agent == "opencode" { "opencode.json" } else { &format!("{agent}.jsonl") };
-        desk.good(&[&["bench", file], &run[..]].concat());
-        assert_eq!(windows(&desk), BTreeSet::from([set(agent, "native")]));
-    }
-    desk.good(&[&["bench", "chats"], &run[..]].concat());
-    assert_eq!(windows(&desk), BTreeSet::from([set("chats", "50%")]));
-    // Each data set of several has its own; what is typed holds for all of them.
-    let ran = desk.good(&[&["bench", "chats", "pi.jsonl"], &run[..]].concat());
-    assert_eq!(windows(&desk), BTreeSet::from([set("chats", "50%"), set("pi", "native")]));
-    assert_eq!(desk.json("run/manifest.json")["windows"], json!(["native", "50%"]));
-    assert!(ran.out.contains(" pi · native window"), "{ran:?}");
-    assert!(ran.out.contains("all data sets · native window"), "{}", ran.out);
-    let planned = desk.good(&["bench", "chats", "pi.jsonl", "--strategy", "fifo", "--dry-run"]).out;
-    assert!(
-        planned.contains(" strategies × the window of each data set (native, 50%): "),
-        "{planned}"
-    );
-    assert!(planned.contains("the native window is 200000 tokens in 1 session\n"), "{planned}");
-    desk.good(&[&["bench", "chats", "pi.jsonl", "--window", "Native"], &run[..]].concat());
-    assert_eq!(windows(&desk), BTreeSet::from([set("chats", "native"), set("pi", "native")]));
-}
-
-#[test]
-fn rule_finds_data_set_rows_at_own_window() {
-    let desk = Desk::with_sessions();
-    desk.file("chats/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
-    let run = |out: &str, more: &[&str]| {
-        let common = ["bench", "chats", "pi.jsonl", "--quiet", "--strategy", "fifo", "--out", out];
-        desk.good(&[&common, more].concat())
-    };
-    run("base", &[]);
-    let rules = ["tokens_sent on pi > baseline * 1.1", "tokens_sent on chats > baseline * 1.1"];
-    let rules = ["--baseline", "base", "--fail-on", rules[0], "--fail-on", rules[1]];
-    run("run", &rules);
-    let gate = desk.json("run/gate.json");
-    for (at, window) in ["native", "50%"].into_iter().enumerate() {
-        let checks = &gate["rules"][at]["checks"];
-        assert_eq!(checks.as_array().unwrap().len(), 1, "{gate}");
-        assert_eq!(checks[0]["window"], window);
-    }
-    let rule = ["--fail-on", "tokens_sent on pi at native < 1"];
-    run("run", &rule);
-}
-
-#[test]
-fn prompts_over_limit_widen_native_window_with_warning() {
-    let desk = Desk::new();
-    let mut answer = message("b", "assistant", "words");
-    answer["usage"] = json!({"input": 300_000, "output": 5, "output_final": true});
-    let messages = [message("a", "user", "words"), answer];
-    let session = json!({"id": "s", "model": "claude-opus-4-5", "messages": messages});
-    desk.data_set("long", &session, &[]);
-    desk.good(&["bench", "long", "--quiet", "--strategy", "fifo", "--out", "run"]);
-    let warned = desk.json("run/manifest.json")["warnings"].to_string();
-    assert!(warned.contains("300000 tokens, over a limit of 200000, in s"), "{warned}");
-    let out = desk.good(&["show", "long", "--strategy", "full"]).out;
-    assert!(out.contains("window native (1000000 tokens)"), "{out}");
-}
-
-#[test]
-fn a_limit_of_nothing_selects_nothing() {
-    let desk = Desk::with_sessions();
-    let before = desk.list(".");
-    for gate in [&[][..], &["--strategy", "fifo", "--fail-on", "overflows > 0"]] {
-        let ran = desk.recap(&[&["bench", "pi.jsonl", "--limit", "0"], gate].concat());
-        assert_eq!((ran.code, ran.out.as_str()), (4, ""));
-        assert!(ran.err.contains("no session is selected\nhelp: "), "{}", ran.err);
-        assert_eq!(desk.list("."), before);
-    }
-}
-
 #[test]
 fn request_and_compaction_dollars_sum_to_model_bill() {
     let desk = Desk::with_sessions();
@@ -325,23 +170,6 @@ fn request_and_compaction_dollars_sum_to_model_bill() {
         let priced = of[0] != "recorded" && !row["requests"].is_empty();
         assert_eq!(!row["cost_usd"].is_empty(), priced, "{of:?}: {row:?}");
     }
-}
-
-#[test]
-fn only_the_files_asked_for_are_rendered() {
-    let desk = Desk::with_sessions();
-    let ran = desk.good(&["bench", "pi.jsonl", "--format", "csv", "--out", "run"]);
-    let rest = [
-        "baseline.json",
-        "junit.xml",
-        "report.html",
-        "report.md",
-        "results.parquet",
-        "summary.json",
-    ];
-    let expected: Vec<&str> = CONTRACTED.iter().copied().filter(|f| !rest.contains(f)).collect();
-    assert_eq!(desk.list("run"), expected);
-    assert_eq!(ran.last(), " page     run");
 }
 
 /// A data set on the desk whose one question asks for what pi's session says.
@@ -419,18 +247,6 @@ fn without_time(summary: &str) -> String {
 }
 
 #[test]
-fn nothing_of_earlier_run_remains_in_same_folder() {
-    let desk = Desk::with_sessions();
-    desk.good(&["bench", "pi.jsonl", "--out", "run"]);
-    let ran = desk.good(&["bench", "pi.jsonl", "--no-text", "--format", "json", "--out", "run"]);
-    assert_eq!(
-        desk.list("run"),
-        ["baseline.json", "cells.jsonl", "manifest.json", "summary.json", "times.jsonl"]
-    );
-    assert_eq!(ran.last(), " page     run");
-}
-
-#[test]
 fn runs_of_same_second_get_own_folders() {
     let desk = Desk::with_sessions();
     let options = ["bench", "pi.jsonl", "--quiet", "--strategy", "full"];
@@ -455,17 +271,4 @@ fn a_reader_that_hangs_up_is_no_panic() {
         assert_eq!(desk.recap_unheard(arguments), 0, "{arguments:?}");
     }
     assert_eq!(desk.recap_unheard(&["bench", "absent.jsonl"]), 2);
-}
-
-#[test]
-fn too_short_sessions_need_no_compaction_without_error() {
-    let desk = Desk::with_sessions();
-    desk.good(&["bench", "openai-chat.json", "--strategy", "prune", "--out", "run", "-q"]);
-    let summary = desk.json("run/summary.json");
-    let sentence = summary["answer"]["answer"].as_str().unwrap();
-    assert!(sentence.contains("no request reports its tokens"), "{sentence}");
-    let answer = summary["answer"]["harness"].as_str().unwrap_or(sentence);
-    assert!(answer.starts_with("No session comes to the limit"), "{answer}");
-    assert!(answer.contains("so nothing has to be compacted"), "{answer}");
-    assert_eq!(summary.get("advice"), None);
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value as Json;
 
-use crate::desk::{Desk, session};
+use crate::desk::Desk;
 
 /// Runs of the quickstart data with the newest 8 messages and with 40, made
 /// once for all tests.
@@ -155,38 +155,6 @@ fn what_differs_most_stands_first_with_figures_of_the_tables() {
             assert!(cells.contains(&amount), "{amount}: {told}");
         }
     }
-}
-
-#[test]
-fn runs_about_something_else_are_refused_by_name() {
-    let desk = Desk::new();
-    let bench = |input: &str, out: &str, more: &[&str]| {
-        let common = ["replay", input, "--quiet", "--strategy", "fifo", "--out", out];
-        desk.good(&[&common[..], more].concat());
-    };
-    bench(&session(), "a", &[]);
-    bench("quickstart", "other", &["--limit", "1"]);
-    bench(&session(), "counted", &["--tokens", "exact"]);
-    bench(&session(), "window", &["--window", "16k"]);
-    assert!(desk.refused(&["compare", "a", "other"]).contains("only a has the session"));
-    assert!(desk.refused(&["compare", "a", "counted"]).contains("tokens are counted by"));
-    let error = desk.refused(&["compare", "a", "a", "--strategy", "fifo=prune"]);
-    assert!(error.contains("not a strategy of A"), "{error}");
-    let ran = desk.recap(&["compare", "a", "window"]);
-    assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{ran:?}");
-    bench(&session(), "billed", &["--agent-model", "claude-opus-4-6"]);
-    let ran = desk.good(&["compare", "a", "billed"]);
-    assert!(ran.out.contains("money is left out") && !ran.out.contains("cost_usd"), "{}", ran.out);
-    bench(&session(), "cut", &["--cuts", "2", "--depth", "3"]);
-    let ran = desk.good(&["compare", "a", "cut", "--format", "json"]);
-    let json: Json = serde_json::from_str(&ran.out).unwrap();
-    let actual = "The cuts differ, `--cuts 5 --depth 1` in A and `--cuts 2 --depth 3` in B: what \
-                is measured at them is left out";
-    assert_eq!(json["notes"], serde_json::json!([actual]));
-    let measures = json["rows"][0]["measures"].as_array().unwrap();
-    let compared = |id: &str| measures.iter().any(|measure| measure["measure"] == id);
-    assert!(compared("tokens_sent") && compared("cost_usd"), "{}", ran.out);
-    assert!(!compared("facts_kept"), "{}", ran.out);
 }
 
 #[test]

@@ -4,8 +4,8 @@ mod bench;
 #[cfg(unix)]
 mod book;
 mod clusters;
+mod commands;
 mod compare;
-mod config;
 mod dense;
 mod designs;
 mod desk;
@@ -25,8 +25,6 @@ mod init;
 mod interrupted;
 mod judge;
 mod llama;
-mod mistyped;
-mod models;
 mod plurals;
 mod priced;
 mod questions;
@@ -36,14 +34,12 @@ mod receipt;
 #[path = "../common/recordings.rs"]
 mod recordings;
 mod recovery;
-mod refusals;
 mod report;
 mod roles;
 #[cfg(unix)]
 mod savers;
 #[path = "../common/server.rs"]
 mod server;
-mod set_aside;
 mod shards;
 mod shared;
 mod show;
@@ -51,7 +47,6 @@ mod shown;
 mod sizes;
 #[cfg(unix)]
 mod skill;
-mod strategies;
 mod terminal;
 #[path = "../common/tools.rs"]
 mod test_tools;

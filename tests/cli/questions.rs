@@ -15,45 +15,6 @@ fn with_questions() -> Desk {
 }
 
 #[test]
-fn questions_are_written_once_never_over_file() {
-    let desk = with_questions();
-    let before = desk.read("made.jsonl");
-    let twice = desk.refused(&["questions", "generate", &session(), "--out", "made.jsonl"]);
-    assert!(twice.contains("made.jsonl exists already"), "{twice}");
-    assert_eq!(desk.read("made.jsonl"), before);
-    let printed = desk.good(&["questions", "generate", &session()]).out;
-    assert_eq!(printed, before, "the same recording gives the same questions");
-    let discard = desk.refused(&["questions", "generate", &session(), "--out", "gone/made.jsonl"]);
-    assert!(discard.contains("cannot write gone/made.jsonl"), "{discard}");
-}
-
-#[test]
-fn unaskable_question_file_is_refused() {
-    let desk = with_questions();
-    let made = desk.read("made.jsonl");
-    let lines: Vec<&str> = made.lines().collect();
-    let elsewhere = made.replace("\"session\":\"invoice-export\"", "\"session\":\"other\"");
-    let torn = format!("{}\n{}\n", lines[0], &lines[1][..40]);
-    let late = lines[0].replace("\"evidence\":[\"", "\"evidence\":[\"no-such-");
-    desk.file("empty.jsonl", "")
-        .file("elsewhere.jsonl", elsewhere)
-        .file("torn.jsonl", torn)
-        .file("late.jsonl", late + "\n");
-    for (file, says) in [
-        ("gone.jsonl", "no such file"),
-        ("empty.jsonl", "empty.jsonl holds no question"),
-        ("elsewhere.jsonl", "none of its questions is about a session of this run"),
-        ("torn.jsonl", "torn.jsonl:2"),
-        ("late.jsonl", "late.jsonl:1"),
-    ] {
-        let said = desk.refused(&["bench", &session(), "--questions", file, "--out", "run"]);
-        assert!(said.contains(says), "{file}: {said}");
-    }
-    let replayed = desk.refused(&["replay", &session(), "--questions", "made.jsonl"]);
-    assert!(replayed.contains("asks no questions"), "{replayed}");
-}
-
-#[test]
 fn question_file_gives_same_result_as_making_them() {
     let desk = with_questions();
     let run = |out: &str, questions: &str| {
@@ -153,18 +114,6 @@ fn questions_csv_lists_every_question_with_both_answers() {
     assert!(!bare.is_empty());
     assert!(bare.iter().all(|row| words.iter().all(|word| row[*word].is_empty())), "{:?}", bare[0]);
     assert!(!desk.read("bare/report.html").contains("those that it lost first"));
-}
-
-#[test]
-fn questions_about_other_sessions_are_counted_but_omitted() {
-    let desk = with_questions();
-    let made = desk.read("made.jsonl");
-    let first = made.lines().next().unwrap();
-    let other = first.replace("\"invoice-export\"", "\"other\"");
-    desk.file("mixed.jsonl", format!("{first}\n{other}\n"));
-    let what = ["bench", &session(), "--strategy", "fifo", "--out", "run"];
-    let ran = desk.good(&[&what[..], &["--questions", "mixed.jsonl"]].concat());
-    assert!(ran.err.contains("1 question of mixed.jsonl left out: no such session"), "{ran:?}");
 }
 
 /// A model that asks for the host in the first message, answers it where its
@@ -287,65 +236,13 @@ fn model_without_usable_question_stops_run_before_start() {
     assert!(replayed.contains("asks no questions"), "{replayed}");
 }
 
-#[test]
-fn question_check_shows_controls_by_kind() {
-    let desk = with_questions();
-    let folder = session();
-    for file in ["dataset.toml", "sessions.jsonl"] {
-        let text = std::fs::read_to_string(std::path::Path::new(&folder).join(file)).unwrap();
-        desk.file(&format!("own/{file}"), text);
-    }
-    desk.file("own/questions.jsonl", desk.read("made.jsonl"));
-    let checked = desk.recap(&["questions", "check", "own"]);
-    let all = checked.out.lines().find_map(|line| line.trim_start().strip_prefix("all "));
-    let figures: Vec<&str> = all.unwrap_or(&checked.out).split_whitespace().collect();
-    assert_eq!(figures[..4], ["8", "0.00", "0.50", "0.50"], "{checked:?}");
-}
-
-/// `check` reads the file of `generate`, with the sessions that it is about.
-#[test]
-fn generated_questions_are_checked_on_their_sessions() {
-    let desk = Desk::new();
-    let session = session();
-    desk.good(&["questions", "generate", &session, "-o", "made.jsonl"]);
-    let alone = desk.refused(&["questions", "check", "made.jsonl"]);
-    assert!(alone.contains("made.jsonl holds questions without their sessions"), "{alone}");
-    let help = "recap questions check SESSIONS --questions made.jsonl";
-    assert!(alone.contains(help), "{alone}");
-    let check = |file: &str| desk.recap(&["questions", "check", &session, "--questions", file]);
-    let made = check("made.jsonl");
-    let lines = desk.read("made.jsonl").lines().count();
-    assert!(
-        made.code == 0 && made.out.contains(&format!("{lines} questions, 0 violations")),
-        "{made:?}"
-    );
-    assert!(made.out.contains("where the answers are findable"), "{}", made.out);
-    // Every problem has file and line; sessions of others are one.
-    let text = desk.read("made.jsonl");
-    let foreign = text.lines().next().unwrap().replacen("\"session\":\"", "\"session\":\"no-", 1);
-    desk.file("wrong.jsonl", format!("{text}{foreign}\n{{\n"));
-    let wrong = check("wrong.jsonl");
-    assert_eq!(wrong.code, 2, "{wrong:?}");
-    for line in [lines + 1, lines + 2] {
-        assert!(wrong.out.contains(&format!("wrong.jsonl:{line}: ")), "{wrong:?}");
-    }
-    desk.file("none.jsonl", "");
-    assert_eq!(check("none.jsonl").code, 4, "nothing to check");
-}
-
-/// What happens in a Claude Code session: the user says something, or a tool is
-/// called and answers.
-enum Step<'a> {
-    Says(&'a str),
-    Calls(&'a str, Json, &'a str),
-}
-use Step::{Calls, Says};
-
-/// The bytes of a Claude Code session: requests that read something else, these
-/// steps, and as many requests again, so that cuts fall behind each step.
-fn log(steps: Vec<Step<'_>>) -> String {
-    let filler = |n: u32| Calls("Read", json!({"file_path": format!("n{n}.txt")}), "");
-    let steps = (0..7).map(filler).chain(steps).chain((7..24).map(filler));
+/// The bytes of a Claude Code session: requests that read something else, a call with its
+/// result, and as many requests again, so that cuts fall behind it.
+fn log(tool: &str, input: &Json, output: &str) -> String {
+    let tides = |n: u32| format!("The tide of berth {n} comes in slowly and goes out. ").repeat(60);
+    let filler = |n: u32| ("Read", json!({"file_path": format!("n{n}.txt")}), tides(n));
+    let own = (tool, input.clone(), output.to_owned());
+    let steps = (0..7).map(filler).chain([own]).chain((7..24).map(filler));
     let mut lines: Vec<String> = Vec::new();
     let mut add = |role: &str, content: Json| {
         let n = lines.len();
@@ -363,40 +260,12 @@ fn log(steps: Vec<Step<'_>>) -> String {
         lines.push(record.to_string() + "\n");
     };
     add("user", json!("Carry on with the harbour office."));
-    for (n, step) in steps.enumerate() {
-        match step {
-            Says(text) => add("user", json!(text)),
-            Calls(tool, input, output) => {
-                let id = format!("t{n}");
-                let call = json!({"type": "tool_use", "id": id, "name": tool, "input": input});
-                add("assistant", json!([call]));
-                let tides =
-                    format!("The tide of berth {n} comes in slowly and goes out. ").repeat(60);
-                let output = if output.is_empty() { tides.as_str() } else { output };
-                let result = json!({"type": "tool_result", "tool_use_id": id, "content": output});
-                add("user", json!([result]));
-            }
-        }
+    for (n, (tool, input, output)) in steps.enumerate() {
+        let id = format!("t{n}");
+        add("assistant", json!([{"type": "tool_use", "id": id, "name": tool, "input": input}]));
+        add("user", json!([{"type": "tool_result", "tool_use_id": id, "content": output}]));
     }
     lines.concat()
-}
-
-/// The last row for each question about such a session: expected, stale, kind.
-fn made(steps: Vec<Step<'_>>) -> BTreeMap<String, Json> {
-    let desk = Desk::new();
-    desk.file("s.jsonl", log(steps));
-    let ran = desk.recap(&["questions", "generate", "s.jsonl", "--cuts", "all"]);
-    let rows = ran.out.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
-    rows.map(|row| (row["question"].as_str().unwrap().to_owned(), row)).collect()
-}
-
-fn edit(path: &str, old: &str, new: &str) -> Step<'static> {
-    let path = format!("/w/app/{path}");
-    Calls(
-        "Edit",
-        json!({"file_path": path, "old_string": old, "new_string": new}),
-        "The file was updated.",
-    )
 }
 
 #[test]
@@ -407,17 +276,10 @@ fn reply_among_options_is_there_only_with_its_result() {
         {"question": "Who picks the colour?", "options": [{"label": "You decide"}]}]});
     let result = "User has answered your questions: \"What is the quay built of?\"=\"Timber quay\", \
                   \"Who picks the colour?\"=\"You decide\". You can now continue.";
-    let steps = || vec![Calls("AskUserQuestion", input.clone(), result)];
-    let made = made(steps());
-    let question = "The agent asked the user “What is the quay built of?”: what was the answer?";
-    let row = &made[question];
-    assert_eq!(row["expect"], json!({"any_of": ["Timber quay"]}));
-    assert_eq!(row["stale"], json!(["Granite quay"]));
-    assert_eq!(row["evidence"].as_array().unwrap().len(), 1, "the result alone: {row}");
-    assert!(!made.keys().any(|question| question.contains("colour")), "{made:#?}");
     // Clearing the result leaves the call with its options, and no answer.
+    let question = "The agent asked the user “What is the quay built of?”: what was the answer?";
     let desk = Desk::new();
-    desk.file("s.jsonl", log(steps()));
+    desk.file("s.jsonl", log("AskUserQuestion", &input, result));
     let how = ["--strategy", "prune", "--cuts", "all", "--quiet", "--out", "run"];
     desk.good(&[&["bench", "s.jsonl"][..], &how].concat());
     let rows = desk.csv("run/cut_questions.csv");
@@ -431,86 +293,11 @@ fn reply_among_options_is_there_only_with_its_result() {
 }
 
 #[test]
-fn only_wishes_that_stand_are_instructions() {
-    let made = made(vec![
-        Says(
-            "## Never leave the harbour unlit at night\nAlways ring the bell before a ferry leaves \
-             the\nnorthern pier.\nShould we always ring the bell before a ferry arrives?\nDo not \
-             forget to open the gate for this ferry.\nMake sure the lamp at the pier is replaced \
-             today.\nDon't moor yachts at the berths of the fishing fleet.\nNever use words like \
-             \"ahoy ...\" in the log of the harbour.",
-        ),
-        Calls("Bash", json!({"command": "ls"}), "pier"),
-    ]);
-    let rules = &made["Which standing instructions of the user must you keep to from here on?"];
-    let kept = [
-        "Always ring the bell before a ferry leaves the northern pier.",
-        "Don't moor yachts at the berths of the fishing fleet.",
-    ];
-    let kept = kept.map(|rule| format!("It keeps to: {rule}"));
-    assert_eq!(rules["expect"], json!({"rubric": kept}));
-    let bell =
-        &made["One standing instruction begins with “Always ring the bell”: how does it go on?"];
-    assert_eq!(bell["expect"], json!({"any_of": ["before a ferry leaves the northern pier"]}));
-}
-
-#[test]
-fn name_is_asked_only_where_it_went_into_one_file() {
-    let made = made(vec![
-        edit("src/almanac.rs", "", "fn next_low_tide() {}"),
-        edit("src/berths.rs", "", "fn free_berths_at() {}"),
-        edit("src/boats.rs", "", "fn longest_boat() {}"),
-        edit("src/berths.rs", "fn free_berths_at() {}", ""),
-        edit("src/boats.rs", "", "fn free_berths_at() {}"),
-        Calls("Bash", json!({"command": "cat >> x.rs <<E\nfn longest_boat() {}\nE"}), "ok"),
-        // Two files have this name: it alone names neither.
-        edit("web/src/index.ts", "", "function drawHarbour() {}"),
-        Calls("Bash", json!({"command": "ls"}), "web/src/index.ts\nadmin/src/api/index.ts"),
-    ]);
-    let asked = |name: &str| made.get(&format!("Which file did the agent add `{name}` to?"));
-    assert_eq!(
-        asked("next_low_tide").unwrap()["expect"]["any_of"],
-        json!(["almanac.rs", "src/almanac.rs"])
-    );
-    assert_eq!(asked("drawHarbour").unwrap()["expect"]["any_of"], json!(["web/src/index.ts"]));
-    // It went into one file at first, and at last into two.
-    let last = |name: &str| asked(name).map(|row| row["asked_at"].as_u64().unwrap());
-    assert!(last("free_berths_at") < last("next_low_tide"), "{made:#?}");
-    assert!(last("longest_boat") < last("next_low_tide"), "{made:#?}");
-}
-
-#[test]
-fn moved_and_deleted_files_are_asked_where_they_are_now() {
-    let run = |command: &str| Calls("Bash", json!({"command": command}), "ok");
-    let made = made(vec![
-        edit("src/lamp.rs", "", "fn light_the_lamp() {}"),
-        edit("src/horn.rs", "", "fn sound_the_horn() {}"),
-        edit("port.toml", "berths = 12", "berths = 14"),
-        run("cd /w/app && git mv src/lamp.rs signals/beacon.rs && mv port.toml config/"),
-        run("rm src/horn.rs"),
-        edit("signals/beacon.rs", "old", "new"),
-        run("mv signals lights"),
-    ]);
-    let row = |question: &str| &made[question];
-    let lamp = row("Which file did the agent add `light_the_lamp` to?");
-    assert_eq!(lamp["expect"]["any_of"], json!(["lights/beacon.rs"]));
-    let moved = row("Where did the agent move the file `src/lamp.rs`?");
-    assert_eq!(moved["expect"]["any_of"], json!(["lights/beacon.rs"]));
-    assert_eq!(moved["stale"], json!(["src/lamp.rs"]));
-    let berths = row("What is the value of `berths` in `config/port.toml` now?");
-    assert_eq!((&berths["expect"]["any_of"], &berths["stale"]), (&json!(["14"]), &json!(["12"])));
-    let files = row("Which files has the agent changed or created so far?");
-    let named = ["config/port.toml", "lights/beacon.rs"];
-    assert_eq!(
-        files["expect"]["rubric"],
-        json!(named.map(|file| format!("It names the file {file}")))
-    );
-}
-
-#[test]
 fn text_at_several_cuts_is_one_question_in_counts() {
     let desk = Desk::new();
-    desk.file("s.jsonl", log(vec![edit("src/almanac.rs", "", "fn next_low_tide() {}")]));
+    let added = json!({"file_path": "/w/app/src/almanac.rs", "old_string": "",
+        "new_string": "fn next_low_tide() {}"});
+    desk.file("s.jsonl", log("Edit", &added, "The file was updated."));
     let ran = desk.recap(&["questions", "generate", "s.jsonl", "--cuts", "all"]);
     let times = ran.out.lines().count();
     assert!(times > 1, "{}", ran.err);

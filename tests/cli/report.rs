@@ -1,9 +1,6 @@
 //! `recap report`: rendering a run again.
 
-use std::io::Write;
-
 use crate::desk::Desk;
-use recap_core::model::INSTRUMENT;
 
 /// Every file of the run, by name.
 fn files(desk: &Desk) -> Vec<(String, String)> {
@@ -43,30 +40,6 @@ fn multi_input_run_with_warnings_renders_same_bytes() {
     assert_same_again(&desk, &[]);
     let report = desk.good(&["report", "run"]);
     assert_eq!(report.out, bench.out, "the table is the same, and so is the last line");
-}
-
-#[test]
-fn only_the_formats_asked_for_are_written_again() {
-    let desk = Desk::with_run(&["--strategy", "full"]);
-    for name in ["report.html", "summary.csv"] {
-        std::fs::remove_file(desk.path(&format!("run/{name}"))).unwrap();
-    }
-    desk.good(&["report", "run", "--format", "csv"]);
-    assert!(desk.path("run/summary.csv").exists());
-    assert!(!desk.path("run/report.html").exists());
-}
-
-#[test]
-fn journal_with_torn_last_line_still_reports() {
-    for torn in [&b"{\"cell\":{\"key\":{\"data"[..], b"{\"cell\":{\"key\":\"\xe2\x82"] {
-        let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
-        let whole = desk.read("run/requests.csv");
-        let mut journal =
-            std::fs::File::options().append(true).open(desk.path("run/cells.jsonl")).unwrap();
-        journal.write_all(torn).unwrap();
-        desk.good(&["report", "run"]);
-        assert_eq!(desk.read("run/requests.csv"), whole);
-    }
 }
 
 /// How the line of a cell begins.
@@ -134,17 +107,6 @@ fn killed_run_neither_passes_nor_fails_gate() {
 }
 
 #[test]
-fn a_changed_figure_in_the_journal_is_noticed() {
-    let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
-    let journal = desk.read("run/cells.jsonl");
-    let changed = journal.replacen("\"tokens_sent\":", "\"tokens_sent\":1", 1);
-    assert_ne!(changed, journal);
-    desk.file("run/cells.jsonl", changed);
-    let error = desk.refused(&["report", "run"]);
-    assert!(error.contains("it is not what its checksum says"), "{error}");
-}
-
-#[test]
 fn a_comparison_with_half_a_run_says_so() {
     let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
     for name in ["cells.jsonl", "manifest.json"] {
@@ -159,37 +121,4 @@ fn a_comparison_with_half_a_run_says_so() {
         "{}",
         ran.out
     );
-}
-
-#[test]
-fn broken_middle_journal_line_is_refused_with_line() {
-    let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
-    let journal = desk.read("run/cells.jsonl");
-    let line = before_cell(&journal, 0).lines().count() + 1;
-    desk.file("run/cells.jsonl", journal.replacen("\"cell\"", "\"sell\"", 1));
-    let error = desk.refused(&["report", "run"]);
-    assert!(error.contains(&format!("run/cells.jsonl, line {line}")), "{error}");
-}
-
-#[test]
-fn a_run_without_a_finished_cell_selects_nothing() {
-    let desk = Desk::with_run(&["--strategy", "full"]);
-    desk.file("run/cells.jsonl", "");
-    let ran = desk.recap(&["report", "run"]);
-    assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{ran:?}");
-    assert!(ran.err.contains("\nhelp: "), "{}", ran.err);
-}
-
-#[test]
-fn run_of_another_instrument_version_is_refused() {
-    let desk = Desk::with_sessions();
-    desk.good(&["bench", "pi.jsonl", "--out", "run"]);
-    let manifest = desk.read("run/manifest.json");
-    let old = manifest.replacen(&format!("\"instrument\": {INSTRUMENT}"), "\"instrument\": 1", 1);
-    assert_ne!(old, manifest);
-    // An old manifest lacks what was added since; that is not what is wrong with it.
-    desk.file("run/manifest.json", old.replacen("\"answerer\"", "\"nobody\"", 1));
-    let error = desk.refused(&["report", "run"]);
-    let actual = format!("version 1 of the instrument, this program is version {INSTRUMENT}");
-    assert!(error.contains(&actual), "{error}");
 }

@@ -650,19 +650,3 @@ fn secret_is_redacted_where_its_name_is_gone() {
     assert!(redacted.iter().any(|request| bare(&request)));
     assert!(!redacted.concat().contains("tiger-9x7-lily"));
 }
-
-#[test]
-fn options_that_nothing_would_obey_are_refused() {
-    let desk = Desk::new();
-    talk(&desk);
-    for (arguments, problem) in [
-        (&["bench", "talk", "--max-cost", "1"][..], "--max-cost without a model"),
-        (&["bench", "talk", "--answerer", "gpt"], "no `/`"),
-        (&["bench", "talk", "--answerer", "openai/m"], "OPENAI_API_KEY is not set"),
-        (&["replay", "talk", "--judge", "openai/m"], "asks no questions"),
-        (&["bench", "talk", "--judge", "a/b", "--cassette", "t"], "A_BASE_URL"),
-    ] {
-        let error = desk.refused(arguments);
-        assert!(error.contains(problem), "{arguments:?}: {error}");
-    }
-}

@@ -47,49 +47,6 @@ fn merged_shards_equal_single_process_run() {
     }
 }
 
-#[test]
-fn missing_doubled_or_foreign_shards_refused_by_name() {
-    let desk = Desk::new();
-    make(&desk, &[(1, 2), (2, 2), (3, 3)]);
-    desk.good(&[&WHAT[..], &["--out", "part-0-0"]].concat());
-    let refused = |shards: &[(u32, u32)], code: i32, says: &str| {
-        let ran = merge(&desk, shards, "merged");
-        assert_eq!(ran.code, code, "{ran:?}");
-        assert!(ran.err.contains(says) && ran.err.contains("help: "), "{ran:?}");
-        assert!(!desk.path("merged").exists(), "nothing was written");
-    };
-    refused(&[(1, 2)], 3, "of 2 shards these are missing: 2");
-    refused(&[(1, 2), (1, 2)], 2, "part-2-1 and part-2-1 are both shard 1/2");
-    refused(&[(1, 2), (3, 3)], 2, "part-3-3: this is a shard of another run than part-2-1");
-    refused(&[(0, 0), (2, 2)], 2, "part-0-0: this is a whole run, not a shard of one");
-    refused(&[(1, 2), (9, 9)], 2, "part-9-9");
-    // The late one comes, and the merge succeeds; a shard is never written over.
-    assert_eq!(merge(&desk, &[(2, 2), (1, 2)], "merged").code, 0);
-    let same = desk.refused(&["merge", "part-2-1", "part-2-2", "--out", "part-2-1"]);
-    assert!(same.contains("--out is one of the shards"), "{same}");
-}
-
-#[test]
-fn shard_outside_its_count_is_refused() {
-    let desk = Desk::new();
-    for typed in ["0/2", "3/2", "1", "a/b", "1/0", "1/200000", "-1/2"] {
-        let shard = format!("--shard={typed}");
-        let ran = desk.recap(&[&WHAT[..], &[shard.as_str(), "--out", "run"]].concat());
-        assert!(ran.code == 2 && ran.err.contains("shard"), "{typed}: {ran:?}");
-    }
-    let model = [
-        "--questions",
-        "openai/m",
-        "--cassette",
-        "t.jsonl",
-        "--record",
-        "--shard=1/2",
-        "--out=run",
-    ];
-    let said = desk.refused(&[&WHAT[..], &model].concat());
-    assert!(said.contains("recap questions generate"), "{said}");
-}
-
 /// A model that answers every request by its text.
 fn answers() -> Server {
     Server::start(|request| {

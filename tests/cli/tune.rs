@@ -141,42 +141,6 @@ fn without_values_the_numbers_of_the_strategy_are_varied() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_refused_with_remedy() {
-    let desk = desk(2, |_| true);
-    for (more, says, help) in [
-        (vec!["--space", "fifo"], "--space is gone", "--set KEY=V1,V2"),
-        (vec!["--hold-back", "0.3"], "--hold-back is gone", "half of the projects"),
-        (vec!["--max-wait", "3"], "--max-wait is gone", "blocking_ms_p95"),
-        (vec!["--settings", "9"], "--settings is gone", "give fewer values"),
-        (vec!["--objective", "kept"], "--objective is gone", "leave it out"),
-        (vec![], "which strategy is to be searched is not known", "--strategy NAME"),
-        (
-            vec!["--strategy", "fifo", "--strategy", "lis"],
-            "--strategy more than once",
-            "one strategy",
-        ),
-        (
-            vec!["--strategy", "fifo", "--set", "unit"],
-            "`--set unit` is not KEY=VALUE,VALUE",
-            "keep_last",
-        ),
-        (
-            vec!["--strategy", "fifo", "--set", "units=1"],
-            "no setting but the author's",
-            "no such key",
-        ),
-        (
-            vec!["--strategy", "sliding-window", "--compact-at", "9k"],
-            "no setting but",
-            "waits for a size",
-        ),
-    ] {
-        let said = desk.refused(&[&["tune", "many"][..], &more[..]].concat());
-        assert!(said.contains(says) && said.contains(help), "{more:?}: {said}");
-    }
-}
-
-#[test]
 fn single_session_is_not_divided() {
     let (found, _) = tuned(&desk(1, |_| true), &["--compact-at", "5k"]);
     assert_eq!(found["because"], json!("one project or session alone cannot be divided"));
