@@ -215,9 +215,9 @@ fn what_a_project_named_is_not_generic() {
     }
 }
 
+/// 13 MB in an unoptimised build: anything quadratic takes hours.
 #[test]
 fn hostile_texts_are_read_in_linear_time() {
-    let started = std::time::Instant::now();
     for unit in ["a", "a_", "/", "\"", "a-", "1.", "\\n", "漢", "🦀", "a.b/", "@", "http://", "`"]
     {
         let text = unit.repeat(1_000_000 / unit.len());
@@ -225,8 +225,6 @@ fn hostile_texts_are_read_in_linear_time() {
             assert!(text.is_char_boundary(found.range.start));
         }
     }
-    // 13 MB in an unoptimised build; anything quadratic takes hours.
-    assert!(started.elapsed().as_secs() < 60);
 }
 
 #[test]
