@@ -120,9 +120,6 @@ fn assert_says(error: &str, parts: &[&str]) {
     }
 }
 
-// What a program is told and may answer. The third request of `small` has the
-// messages 0 to 4, the fourth 0 to 7, the fifth 0 to 9.
-
 #[test]
 fn program_is_sent_context_and_its_new_messages() {
     let folder = Folder::new(
@@ -151,99 +148,6 @@ fn program_is_sent_context_and_its_new_messages() {
     assert_eq!(answered["role"], "tool");
     assert_eq!(answered["result_of"], serde_json::json!({"id": "A", "tool": "read"}));
     assert_eq!(answered["tokens"], 100);
-}
-
-/// What becomes of messages, and what is sent, after an answer at the first call, when there are
-/// the messages 0 to 4; later calls change nothing.
-#[test]
-fn each_answer_becomes_what_is_sent() {
-    for (name, answer, states, sent) in [
-        (
-            "missing messages are evicted",
-            "keep(*m['context'][-2:])",
-            "...VV",
-            &["assistant a a", "user a a"][..],
-        ),
-        (
-            "messages come back as they were sent",
-            "{'type': 'context', 'messages': m['messages'][3:]}",
-            "...VV",
-            &["assistant a a", "user a a"],
-        ),
-        (
-            "another text edits a result and replaces prose",
-            "keep('m0', 'm1', {'id': 'm2', 'text': 'cut'}, {'id': 'm3', 'text': 'said'}, 'm4')",
-            "VVEFV",
-            &["user a a", "assistant {\"n", "tool cut", "assistant said", "user a a"],
-        ),
-        (
-            "a new message covers those that are missing",
-            "keep({'role': 'user', 'text': 'sum'}, 'm4')",
-            "FFFFV",
-            &["user sum", "user a a"],
-        ),
-        (
-            "new messages stand in the place of the first that they cover; m3 is not covered",
-            "keep('m0', {'role': 'user', 'text': 'one', 'covers': ['m1', 'm2']}, \
-             {'role': 'assistant', 'text': 'two'}, 'm4')",
-            "VFF.V",
-            &["user a a", "user one", "assistant two", "user a a"],
-        ),
-        (
-            "a summary may be first, whatever it covers",
-            "keep({'role': 'user', 'text': 'head', 'covers': ['m1', 'm2']}, 'm0', 'm3', 'm4')",
-            "VFFVV",
-            &["user head", "user a a", "assistant a a", "user a a"],
-        ),
-        (
-            "operations are those of the context",
-            "operate({'edit': {'id': 'm2', 'text': 'cut'}}, {'evict': ['m3']}, \
-             {'fold': {'ids': ['m0'], 'into': [{'role': 'assistant', 'text': 'began'}]}}, \
-             {'note': {'key': 'hint', 'text': 'be brief'}})",
-            "FVE.V",
-            &["hint be brief", "assistant began", "assistant {\"n", "tool cut", "user a a"],
-        ),
-    ] {
-        let first = format!("talk(lambda m: {answer} if m['call'] == 1 else operate())");
-        let (ledger, all) = Folder::new(&first).at(2);
-        assert_eq!(ledger, states, "{name}");
-        // An entry is named by its number and role, a note by its key.
-        let said = all.iter().map(|(by, text)| [by.rsplit(' ').next().unwrap(), text].join(" "));
-        let said: Vec<String> = said.collect();
-        let begins = |(said, begin): (&String, &&str)| said.starts_with(begin);
-        assert!(said.len() == sent.len() && said.iter().zip(sent).all(begins), "{name}: {said:?}");
-    }
-}
-
-/// What an answer did holds at later calls, and what it wrote can be folded itself.
-#[test]
-fn later_answers_go_on_from_earlier_ones() {
-    for (answer, request, ledger, first) in [
-        (
-            "keep(*m['context'][-2:]) if m['call'] == 1 else keep(*m['context'])",
-            4,
-            "...VVVVVVV",
-            "",
-        ),
-        // Fourth request: s0 and m4 to m7, of which m7 cannot stay without its call.
-        (
-            "keep({'role': 'user', 'text': 'summary %d of %s' % (m['call'], m['context'][0])}, \
-             *m['context'][-1 if m['call'] == 1 else -3:])",
-            3,
-            "FFFFFVVV",
-            "summary 2 of s0",
-        ),
-        (
-            "operate({'remove_call': {'id': 'm5', 'call': 'B'}}) if m['call'] == 2 else operate()",
-            3,
-            "VVVVVE.V",
-            "",
-        ),
-    ] {
-        let (states, sent) = Folder::new(&format!("talk(lambda m: {answer})")).at(request);
-        assert_eq!(states, ledger, "{answer}");
-        assert!(sent[0].1.starts_with(first), "{answer}: {sent:?}");
-    }
 }
 
 #[test]
@@ -277,14 +181,43 @@ fn program_computing_time_counts_but_startup_does_not() {
     assert!((100.0..250.0).contains(&each), "{each} ms");
 }
 
-// What goes wrong.
-
-/// The error of a program; `test` holds for it.
-#[track_caller]
-fn fails(program: &str, parts: &[&str]) {
-    let error = Folder::new(program).error();
-    assert_says(&error, &["strategy `mine`"]);
-    assert_says(&error, parts);
+/// The programs of `tests/fixtures/programs.txt`: a title (`#`), the lines of one (`|`) or its
+/// answer to the first call, which sees the messages 0 to 4, and what becomes of it: an error that
+/// says this (`>`), or what became of the messages (`=`) and how what is sent begins (`+`), before
+/// the third request or at the one that is named.
+#[test]
+fn each_program_ends_as_it_should() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/programs.txt");
+    for case in fs::read_to_string(path).unwrap().split("\n\n") {
+        let (title, lines) = case.split_once('\n').unwrap();
+        let of = |mark: &str| -> Vec<&str> {
+            lines.lines().filter_map(|line| line.strip_prefix(mark)).collect()
+        };
+        let program = match of("answer ")[..] {
+            [answer] => format!("talk(lambda m: {answer} if m['call'] == 1 else operate())"),
+            _ => of("| ").join("\n"),
+        };
+        let timeouts: String =
+            of("timeouts ").iter().map(|own| format!("timeouts = {own}\n")).collect();
+        let stage = format!("at = \"request\"\nwhen = {{ messages = 4 }}\n{timeouts}");
+        let folder = Folder::with(&program, &stage);
+        let parts = of("> ");
+        if !parts.is_empty() {
+            let error = folder.error();
+            assert!(error.contains("strategy "), "{title}: {error}");
+            assert_says(&error, &parts);
+            continue;
+        }
+        let (ledger, all) = folder.at(of("at ").first().map_or(2, |at| at.parse().unwrap()));
+        assert_eq!(of("= "), [ledger], "{title}");
+        // An entry is named by its number and role, a note by its key.
+        let said = all.iter().map(|(by, text)| [by.rsplit(' ').next().unwrap(), text].join(" "));
+        let begins = of("+ ");
+        assert!(begins.len() < 2 || begins.len() == all.len(), "{title}: {all:?}");
+        for (said, begin) in said.zip(begins) {
+            assert!(said.starts_with(begin), "{title}: {said}");
+        }
+    }
 }
 
 #[test]
@@ -298,102 +231,6 @@ fn a_program_that_cannot_be_started_is_named() {
     );
     folder.write("mine.toml", &strategy("[\"./program.py\"]", stage));
     assert_says(&folder.error(), &["`./program.py` cannot be started", "ermission denied"]);
-}
-
-#[test]
-fn program_that_ends_is_quoted_with_status() {
-    fails(
-        "sys.exit('no module named x')",
-        &["at its start", "exit status: 1", "no module named x"],
-    );
-    fails(
-        "say({'type': 'ready'}); sys.stdin.readline(); sys.stdin.readline(); sys.exit(7)",
-        &["call 1 of `python3 program.py`", "exit status: 7"],
-    );
-    fails("talk(lambda m: os.kill(os.getpid(), signal.SIGSEGV))", &["call 1", "signal: 11"]);
-    fails("talk(lambda m: 1 / 0)", &["call 1", "ZeroDivisionError"]);
-    fails(
-        "say({'type': 'ready'}); sys.stdin.readline(); sys.stdin.readline(); sys.stdout.write('{'); sys.exit(0)",
-        &["ended without an answer", "exit status: 0"],
-    );
-    fails(
-        "talk(lambda m: os.close(1) or os.close(2) or time.sleep(60))",
-        &["closed its standard output"],
-    );
-}
-
-#[test]
-fn an_answer_of_another_kind_is_quoted() {
-    fails("print('Loading the model', flush=True)\ntalk(keep)", &["not JSON", "Loading the model"]);
-    fails("talk(lambda m: [1])", &["call 1", "not a JSON object", "[1]"]);
-    fails("talk(lambda m: {})", &["no `type`"]);
-    fails("talk(lambda m: {'type': 'contxt'})", &["`contxt`", "ready, context, operations, error"]);
-    fails("talk(lambda m: {'type': 'ready'})", &["must answer `compact` with `context`"]);
-    fails("say(keep()); talk(keep)", &["must answer `open` with `ready`"]);
-    fails("talk(lambda m: {'type': 'context'})", &["`messages` is missing"]);
-    fails("talk(lambda m: dict(keep(), message=1))", &["unknown field `message`"]);
-    fails("talk(lambda m: keep({'id': 'm0', 'txt': ''}))", &["messages[0]", "unknown field `txt`"]);
-    fails("talk(lambda m: dict(keep(), usage=[{'input': -1, 'output': 0}]))", &["usage[0].input"]);
-    fails(
-        "talk(lambda m: {'type': 'error', 'message': 'no key is set'})",
-        &["call 1", "no key is set"],
-    );
-    fails(
-        "sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); time.sleep(60)",
-        &["not UTF-8"],
-    );
-}
-
-#[test]
-fn error_for_invalid_answer_says_where() {
-    // What else is refused stands with the code that applies an answer.
-    for (answer, parts) in [
-        ("keep('m0', 'x')", ["messages[1]", "`x` is not in the context"]),
-        ("keep('m0', {'id': 'm1', 'text': 'x'})", ["call 1", "`m1` calls tools"]),
-        ("keep('m0', 'm1', 'm3', 'm4')", ["call `A` (read)", "is sent without its result"]),
-        ("keep('m0', 'm2', 'm3', 'm4')", ["call `A` (read)", "is sent without its call"]),
-        ("operate({'evict': ['m0']}, {'evict': ['m77']})", ["operations[1]", "`m77` is not in"]),
-        ("operate({'fold': {'ids': [], 'into': []}})", ["operations[0]", "at least one entry"]),
-        ("operate({'edit': {'id': 'm1', 'text': 'x'}})", ["operations[0]", "`m1` calls tools"]),
-        ("operate({'evct': ['m0']})", ["operations[0]", "`evct`"]),
-    ] {
-        assert_says(&Folder::new(&format!("talk(lambda m: {answer})")).error(), &parts);
-    }
-}
-
-#[test]
-fn unrequested_output_is_error_at_next_call() {
-    fails(
-        "def compact(m):\n    print(json.dumps(keep(*m['context'])))\n    return keep()\ntalk(compact)",
-        &["call 2", "without being asked"],
-    );
-    fails(
-        "def flood(m):\n    say(keep(*m['context']))\n    while True: print('{}')\ntalk(flood)",
-        &["call 2", "without being asked"],
-    );
-}
-
-#[test]
-fn endless_answer_is_cut_at_64_mb() {
-    fails(
-        "talk(lambda m: [sys.stdout.write('x' * 1_000_000) for _ in range(100)])",
-        &["longer than 64 MB"],
-    );
-}
-
-#[test]
-fn a_program_that_is_late_is_ended() {
-    let late = |timeouts: &str, program: &str, parts: &[&str]| {
-        let stage = format!("at = \"request\"\nwhen = {{ messages = 4 }}\ntimeouts = {timeouts}\n");
-        assert_says(&Folder::with(program, &stage).error(), parts);
-    };
-    let slow = "talk(lambda m: time.sleep(60))";
-    late("{ call = 0.2 }", slow, &["call 1", "no answer within 0.2 s"]);
-    late("{ start = 0.2 }", "time.sleep(60)", &["at its start", "no answer within 0.2 s"]);
-    let often = "talk(lambda m: time.sleep(0.7) or keep(*m['context']))";
-    late("{ total = 1.5 }", often, &["1.5 s in total are used up"]);
-    let deaf = "print('{\"type\":\"ready\"}', flush=True)\ntime.sleep(60)";
-    late("{ call = 0.2 }", deaf, &["call 1", "no answer within 0.2 s"]);
 }
 
 // Nothing is left behind.
@@ -591,26 +428,6 @@ fn an_edited_program_is_another_row() {
     );
     let refused = Strategy::load(&folder.0.path().join("mine.toml"), &[]).unwrap_err().to_string();
     assert_says(&refused, &["stage 1", "`absent.py` cannot be read"]);
-}
-
-#[test]
-fn program_strategy_is_checked_before_anything_runs() {
-    let folder = Folder::new("");
-    let refused = |command: &str, more: &str, says: &str| {
-        let stage = format!("at = \"request\"\nwhen = \"always\"\n{more}\n");
-        folder.write("mine.toml", &strategy(command, &stage));
-        let error =
-            Strategy::load(&folder.0.path().join("mine.toml"), &[]).unwrap_err().to_string();
-        assert_says(&error, &["stage 1", says]);
-    };
-    refused("[]", "", "must name a program");
-    refused("\"python3 x.py\"", "", "command");
-    refused("[\"x\"]", "timeouts = { call = 0 }", "seconds above 0");
-    refused("[\"x\"]", "timeouts = { calls = 1 }", "calls");
-    refused("[\"x\"]", "keep = 3", "unknown field `keep`");
-    let text = strategy("[\"x\"]", "at = \"request\"\nwhen = \"always\"\n");
-    let error = Strategy::parse("mine.toml", &text, &[], &|_| None).unwrap_err().to_string();
-    assert_says(&error, &["only from a strategy file of your own"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use recap_strategy::{Strategy, builtin, builtin_names};
+use recap_strategy::{Scaling, Strategy, builtin, builtin_names};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -69,4 +69,32 @@ fn documentation_example_is_a_valid_strategy() {
     let strategy = Strategy::parse("example.toml", example.unwrap(), &[], &|_| None).unwrap();
     let mechanisms: Vec<&str> = strategy.stages.iter().map(|stage| stage.mechanism.name).collect();
     assert_eq!(mechanisms, ["prune", "fifo"]);
+}
+
+/// In each line of `tests/fixtures/refused.txt` stand a value of a built-in strategy, or the keys
+/// of a `stage`, and behind `=>` what it is refused for, if it is.
+#[test]
+fn wrong_parameters_are_refused_with_their_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    let head = "version = 1\nname = \"mine\"\nsummary = \"\"\nsource = \"\"\n\
+                [[stage]]\nat = \"request\"\nwhen = \"always\"\n";
+    for line in fs::read_to_string(root().join("tests/fixtures/refused.txt")).unwrap().lines() {
+        let (given, reason) = line.split_once(" => ").unwrap_or((line, ""));
+        let (name, keys) = given.split_once(' ').unwrap();
+        let read = if name == "stage" {
+            fs::write(&file, format!("{head}{}\n", keys.replace("; ", "\n"))).unwrap();
+            Strategy::load(&file, &[])
+        } else {
+            let (key, value) = keys.split_once(" = ").unwrap();
+            builtin(name, &[(key.to_owned(), value.to_owned())]).unwrap()
+        };
+        let built = read.and_then(|strategy| strategy.build(1_000, Scaling::AsWritten).map(drop));
+        let error = built.err().map(|error| error.to_string()).unwrap_or_default();
+        assert_eq!(error.contains("stage"), !reason.is_empty(), "{line}: {error}");
+        assert!(error.contains(reason), "{line}: {error}");
+    }
+    let program = format!("{head}mechanism = \"command\"\ncommand = [\"x\"]\n");
+    let error = Strategy::parse("mine.toml", &program, &[], &|_| None).unwrap_err().to_string();
+    assert!(error.contains("only from a strategy file of your own"), "{error}");
 }
