@@ -1,5 +1,7 @@
 //! References mined, by length of the session: it should be linear.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::restriction)]
+
 use std::hint::black_box;
 use std::time::Duration;
 

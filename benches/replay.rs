@@ -2,6 +2,8 @@
 //! session: a strategy whose work per request grows with the history shows
 //! as a falling rate. `bill/` shows what billing adds.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::restriction)]
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! Embeds every strategy and prompt of this folder, so that adding one is adding a file.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::restriction)]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,7 @@
 //! End-to-end tests of the binary `recap`: what users type and scripts read.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::restriction)]
+
 mod bench;
 #[cfg(unix)]
 mod book;

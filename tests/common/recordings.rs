@@ -1,6 +1,8 @@
 //! The recorded sessions that some tests read: `../shared`, beside the
 //! checkout, which is no part of the repository.
 
+#![allow(clippy::disallowed_methods, reason = "as in the tests that hold it")]
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,8 @@
 //! `report.html` in a real browser: what a reader meets, with words that try to
 //! run. Needs Chromium and chromedriver (Debian: chromium, chromium-driver).
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::restriction)]
+
 mod access;
 mod browser;
 #[path = "../cli/desk.rs"]

@@ -1,6 +1,8 @@
 //! The tests of the library. One program: a program per file would link the
 //! library forty times, at 140 MB each.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::restriction)]
+
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/generated.rs"]

@@ -6,19 +6,5 @@
 //!
 //! Next: `recap-replay` bills each session of a strategy by both.
 
-// Where an invariant holds, `expect` says it. `clippy.toml` names what reads the environment and the
-// clock, opens a socket or starts a program: a module that may says so at its head.
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::print_stdout,
-        clippy::print_stderr,
-        clippy::dbg_macro,
-        clippy::disallowed_methods,
-        clippy::disallowed_types
-    )
-)]
-
 pub mod pricing;
 pub mod prompt_cache;

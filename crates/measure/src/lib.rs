@@ -9,20 +9,6 @@
 //!
 //! Next: `recap-report` prints it.
 
-// Where an invariant holds, `expect` says it. `clippy.toml` names what reads the environment and the
-// clock, opens a socket or starts a program: a module that may says so at its head.
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::print_stdout,
-        clippy::print_stderr,
-        clippy::dbg_macro,
-        clippy::disallowed_methods,
-        clippy::disallowed_types
-    )
-)]
-
 mod against_full;
 mod agent_settings;
 mod agreement;

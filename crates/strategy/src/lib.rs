@@ -10,20 +10,6 @@
 //!
 //! Next: `recap-exam`, what is asked of a context.
 
-// Where an invariant holds, `expect` says it. `clippy.toml` names what reads the environment and the
-// clock, opens a socket or starts a program: a module that may says so at its head.
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::print_stdout,
-        clippy::print_stderr,
-        clippy::dbg_macro,
-        clippy::disallowed_methods,
-        clippy::disallowed_types
-    )
-)]
-
 mod compactor;
 mod context;
 mod mechanism;

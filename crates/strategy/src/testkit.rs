@@ -2,10 +2,7 @@
 //! conversation message by message and looks at a strategy's stages at their
 //! points. The real one, with background stages and rows, is `replay`.
 
-#![cfg_attr(
-    not(test),
-    allow(dead_code, clippy::unwrap_used, reason = "tests of other crates use a part of it")
-)]
+#![allow(dead_code, clippy::unwrap_used, reason = "tests of other crates use a part of it")]
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

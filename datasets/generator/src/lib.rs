@@ -60,18 +60,6 @@
 //! [`Stream::fresh`]: crate::Stream::fresh
 //! [`generate`]: crate::generate
 
-// As in the package above it.
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::print_stdout,
-        clippy::print_stderr,
-        clippy::dbg_macro,
-        clippy::disallowed_methods,
-        clippy::disallowed_types
-    )
-)]
 #![forbid(unsafe_code)]
 
 mod assistant;

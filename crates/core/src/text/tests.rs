@@ -1,3 +1,5 @@
+#![allow(clippy::disallowed_methods, reason = "a time is measured")]
+
 use proptest::prelude::*;
 
 use super::*;
