@@ -11,14 +11,19 @@ use recap_core::model::{
     Block, CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Role,
     Session, TokensSource, Usage, Validation,
 };
-use recap_core::tokens::{Calibrate, Counter, readings};
+use recap_core::tokens::{Counter, readings};
 use recap_exam::roles::compactor::Offline;
 use recap_formats::{LoadOptions, load};
 use recap_replay::{PreparedSession, replay, validate};
 use recap_strategy::{Compactor, SentText, Task, TaskMessage, builtin};
 
-fn counted(session: Session, calibrate: Calibrate) -> PreparedSession {
-    PreparedSession::new("test", session, Arc::new(Counter::default().calibrating(calibrate)))
+/// Whether a session is sized by the usage that it reports.
+const EXACT: bool = false;
+const REPORTED: bool = true;
+
+fn counted(session: Session, calibrates: bool) -> PreparedSession {
+    let counter = if calibrates { Counter::where_reported() } else { Counter::default() };
+    PreparedSession::new("test", session, Arc::new(counter))
 }
 
 fn rows(subject: &PreparedSession, strategy: &str) -> CellRows {
@@ -67,7 +72,7 @@ fn session() -> Session {
         boundary(300, 300, Some(9), &[]),
     ];
     talk.preamble_changes = vec![PreambleChange { before: 130, system: vec![words(90)] }];
-    let sent: Vec<u64> = rows(&counted(talk.clone(), Calibrate::Never), "recorded")
+    let sent: Vec<u64> = rows(&counted(talk.clone(), EXACT), "recorded")
         .requests
         .iter()
         .map(|row| row.tokens_sent)
@@ -83,7 +88,7 @@ fn session() -> Session {
 
 #[test]
 fn stretch_size_is_what_recorded_strategy_sends() {
-    let subject = counted(session(), Calibrate::Never);
+    let subject = counted(session(), EXACT);
     let recording = &subject.recording;
     let found = readings(&recording.session, &recording.exact, &recording.counter);
     // A counter that is scaled already changes nothing.
@@ -103,7 +108,7 @@ fn stretch_size_is_what_recorded_strategy_sends() {
 
 #[test]
 fn a_calibrated_session_has_the_providers_prompts() {
-    let subject = counted(session(), Calibrate::WhereReported);
+    let subject = counted(session(), REPORTED);
     let facts = &subject.facts;
     assert_eq!(facts.tokens_source, TokensSource::Calibrated);
     let known = facts.calibration.as_ref().unwrap();
@@ -134,14 +139,14 @@ fn hidden_text_comes_and_leaves_with_its_message() {
     // The user's message 60 is compacted at 120. Result 113 is in the tail that
     // is kept then, and is compacted at 200.
     for (from, until, carrier) in [(61, 120, 60), (114, 200, 113)] {
-        let subject = counted(session_with_hidden_text(from, until), Calibrate::WhereReported);
+        let subject = counted(session_with_hidden_text(from, until), REPORTED);
         let known = subject.facts.calibration.as_ref().unwrap();
         let [(message, tokens)] = known.unseen[..] else { panic!("{:?}", known.unseen) };
         assert_eq!(message, carrier);
         let at = carrier as usize;
         assert!(tokens.abs_diff(6_000) < 100, "{tokens}");
         assert!((known.fits[0].factor - 1.25).abs() < 0.01, "{known:?}");
-        let plain = counted(session(), Calibrate::WhereReported).facts;
+        let plain = counted(session(), REPORTED).facts;
         let more = subject.facts.messages[at].tokens - plain.messages[at].tokens;
         assert!(more.abs_diff(6_000) < 100, "{more}");
         for (row, request) in
@@ -159,7 +164,7 @@ fn first_half_cannot_know_hidden_text_of_second() {
     // Of the 48 requests of the first stretch the second half begins at 60.
     let forward = |from| {
         let talk = session_with_hidden_text(from, 120);
-        counted(talk, Calibrate::Never).facts.calibration.clone().unwrap().forward.unwrap()
+        counted(talk, EXACT).facts.calibration.clone().unwrap().forward.unwrap()
     };
     assert!(forward(21) < 0.01, "{}", forward(21));
     assert!(forward(71) > 0.1, "{}", forward(71));
@@ -167,7 +172,7 @@ fn first_half_cannot_know_hidden_text_of_second() {
 
 #[test]
 fn calibrated_sizes_equal_those_of_calibrating_run() {
-    let [plain, scaled] = [Calibrate::Never, Calibrate::WhereReported]
+    let [plain, scaled] = [EXACT, REPORTED]
         .map(|calibrate| counted(session_with_hidden_text(61, 120), calibrate).recording);
     let texts = plain.counter.texts();
     let forced = plain.calibrated();
@@ -177,21 +182,21 @@ fn calibrated_sizes_equal_those_of_calibrating_run() {
     // What stands at the recorded boundaries and in the place of cleared results
     // is counted for the prompts behind them.
     assert_eq!(forced.counter.texts(), texts + 1 + 6, "no message was counted again");
-    let silent = counted(common::small(), Calibrate::Never).recording;
+    let silent = counted(common::small(), EXACT).recording;
     assert_eq!(silent.calibrated().tokens_source, TokensSource::Exact);
 }
 
 #[test]
 fn without_usage_nothing_is_calibrated_even_if_asked() {
-    let subject = counted(common::small(), Calibrate::WhereReported);
+    let subject = counted(common::small(), REPORTED);
     assert_eq!(subject.facts.tokens_source, TokensSource::Exact);
     assert_eq!(subject.facts.calibration, None);
 }
 
 #[test]
 fn exam_does_not_depend_on_token_counting() {
-    let exact = counted(session(), Calibrate::Never);
-    let scaled = counted(session(), Calibrate::WhereReported);
+    let exact = counted(session(), EXACT);
+    let scaled = counted(session(), REPORTED);
     assert_eq!(exact.facts.exam, scaled.facts.exam);
     assert_ne!(exact.facts.messages[2].tokens, scaled.facts.messages[2].tokens);
 }
@@ -205,7 +210,7 @@ fn figures_that_are_no_counts_are_survived() {
         Usage::default(),
     ];
     for usage in hostile {
-        for calibrate in [Calibrate::Never, Calibrate::WhereReported] {
+        for calibrate in [EXACT, REPORTED] {
             let mut talk = session();
             for message in talk.messages.iter_mut().filter(|m| m.usage.is_some()) {
                 message.usage = Some(usage);
@@ -255,14 +260,14 @@ fn validated(subject: &PreparedSession) -> Validation {
 #[test]
 fn validated_bill_is_that_of_recorded_row() {
     let talk = session_with_hidden_text(61, 120);
-    for calibrate in [Calibrate::Never, Calibrate::WhereReported] {
+    for calibrate in [EXACT, REPORTED] {
         let subject = counted(talk.clone(), calibrate);
         let found = validated(&subject);
         let sent: u64 = rows(&subject, "recorded").requests.iter().map(|r| r.tokens_sent).sum();
         assert_eq!((found.requests, found.simulated.prompt()), (120, sent));
         let error = found.errors().tokens.unwrap();
         // The vocabulary alone counts a fifth too little; measured, nothing is off.
-        let off = calibrate == Calibrate::Never;
+        let off = calibrate == EXACT;
         assert_eq!(error.abs() > 0.05, off, "{found:?}");
         assert!(off || error.abs() < 1e-3, "{found:?}");
     }
@@ -311,7 +316,7 @@ fn errors_on_real_sessions_match_independent_computation() {
     for (id, requests, stretches, in_sample, forward, after, factor, unseen) in expected {
         let found = sessions.iter().find(|t| t.id.starts_with(id));
         let session = found.unwrap_or_else(|| panic!("no session {id}")).clone();
-        let subject = counted(session, Calibrate::WhereReported);
+        let subject = counted(session, REPORTED);
         let known = subject.facts.calibration.clone().unwrap();
         let share =
             |error: Option<f64>| error.map_or(String::new(), |e| format!("{:.1}", e * 100.0));
@@ -354,7 +359,7 @@ fn recorded_row_is_within_three_percent_of_report() {
             continue;
         }
         let unpriced = session.model.as_deref() == Some("aide-gpt-5");
-        let subject = counted(session, Calibrate::WhereReported);
+        let subject = counted(session, REPORTED);
         if subject.facts.calibration.is_none() {
             continue;
         }

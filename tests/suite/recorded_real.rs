@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use recap_core::clock::COMPACTOR;
 use recap_core::model::{CellOutcome, RecordedTrigger, Session};
-use recap_core::tokens::{Calibrate, Counter};
+use recap_core::tokens::Counter;
 use recap_formats::{LoadOptions, load};
 use recap_replay::{PreparedSession, replay};
 use serde_json::Value as Json;
@@ -21,7 +21,7 @@ fn sessions(folder: &str) -> Option<Vec<Session>> {
 
 /// Prompts in the provider's tokens: predicted and reported, by request.
 fn prompts(session: Session) -> Vec<(u32, u64, u64)> {
-    let counter = Counter::default().calibrating(Calibrate::WhereReported);
+    let counter = Counter::where_reported();
     let subject = PreparedSession::new("d", session, Arc::new(counter));
     let plan = real("recorded", 1_000_000, &[]);
     let replayed = block_on(replay(&subject, &plan, &offline()));

@@ -22,22 +22,13 @@ use known::Known;
 /// The vocabulary that texts are counted by: OpenAI's `o200k_base`.
 const VOCABULARY: &str = "o200k";
 
-/// Which sessions are sized by the provider's reported counts (reference §0).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Calibrate {
-    /// None: every count is the vocabulary's own.
-    #[default]
-    Never,
-    /// Every session with usage.
-    WhereReported,
-}
-
 /// How a run counts tokens: by a vocabulary, scaled or not. It also counts its
 /// calls. A text that was counted lately is looked up: strategies send the same
 /// results cut in the same way, at cut after cut.
 #[derive(Clone, Debug)]
 pub struct Counter {
-    calibrate: Calibrate,
+    /// Whether sessions with usage are sized by the provider's reported counts (reference §0).
+    calibrates: bool,
     factor: f64,
     texts: Arc<AtomicU64>,
     known: Arc<Known>,
@@ -47,7 +38,7 @@ impl Default for Counter {
     /// A counter that never scales.
     fn default() -> Self {
         let (texts, known) = (Arc::default(), Arc::default());
-        Self { calibrate: Calibrate::Never, factor: 1.0, texts, known }
+        Self { calibrates: false, factor: 1.0, texts, known }
     }
 }
 
@@ -55,13 +46,7 @@ impl Counter {
     /// The counter of a run where nothing else is asked for: o200k, and the
     /// provider's own count where a recording reports it.
     pub fn where_reported() -> Self {
-        Self::default().calibrating(Calibrate::WhereReported)
-    }
-
-    /// The same, which scales the counts of these sessions.
-    #[must_use]
-    pub fn calibrating(self, calibrate: Calibrate) -> Self {
-        Self { calibrate, ..self }
+        Self { calibrates: true, ..Self::default() }
     }
 
     /// The same for a session whose provider counts `factor` tokens for one
@@ -73,17 +58,13 @@ impl Counter {
 
     /// Whether a session with reported usage is sized by it.
     pub fn calibrates(&self) -> bool {
-        self.calibrate == Calibrate::WhereReported
+        self.calibrates
     }
 
     /// The vocabulary and how it was chosen, for the manifest.
     pub fn describe(&self) -> String {
-        match self.calibrate {
-            Calibrate::Never => VOCABULARY.to_owned(),
-            Calibrate::WhereReported => {
-                format!("{VOCABULARY}, the provider's count where it is reported")
-            }
-        }
+        let reported = ", the provider's count where it is reported";
+        format!("{VOCABULARY}{}", if self.calibrates { reported } else { "" })
     }
 
     /// Tokens of a text, without any chat framing (how-it-works §9).
@@ -164,11 +145,8 @@ mod tests {
 
     #[test]
     fn manifest_names_vocabulary_and_how_it_was_chosen() {
-        let described = |calibrate| Counter::default().calibrating(calibrate).describe();
-        assert_eq!(described(Calibrate::Never), "o200k");
-        assert_eq!(
-            described(Calibrate::WhereReported),
-            "o200k, the provider's count where it is reported"
-        );
+        assert_eq!(Counter::default().describe(), "o200k");
+        let reported = Counter::where_reported().describe();
+        assert_eq!(reported, "o200k, the provider's count where it is reported");
     }
 }

@@ -26,13 +26,13 @@ pub(super) fn columns(text: &str, spans: &mut Vec<Range<usize>>) {
     let mut at = 0;
     while let Some(hit) = NAMED.find_at(text, at) {
         let begun = memchr::memrchr(b'\n', &text.as_bytes()[at..hit.start()]);
-        let mut rows = Lines { text, at: begun.map_or(at, |newline| at + newline + 1) };
-        let Some(line) = rows.next() else { break };
-        at = rows.at.min(text.len());
+        let begun = begun.map_or(at, |newline| at + newline + 1);
+        let Some(line) = line_at(text, begun) else { break };
+        at = (line.end + 1).min(text.len());
         if line.len() > LONGEST_LINE {
             continue;
         }
-        let Some((cut, heads)) = heads(text, &line, rows.peek()) else { continue };
+        let Some((cut, heads)) = heads(text, &line, line_at(text, at)) else { continue };
         let names = heads.iter().enumerate().filter_map(|(at, head)| {
             let name = NAME.captures(&text[head.clone()])?;
             Some(Secrets { at, passwords: name.get(1).is_some() })
@@ -42,7 +42,8 @@ pub(super) fn columns(text: &str, spans: &mut Vec<Range<usize>>) {
             continue;
         }
         // A row of another number of cells ends the table.
-        while let Some(row) = rows.peek() {
+        while let Some(row) = line_at(text, at) {
+            let next = (row.end + 1).min(text.len());
             let cells = cut.cells(text, &row);
             let rule = text[row].chars().all(|c| "-+|=: ─│├┼┤".contains(c));
             if cells.len() != heads.len() && !rule {
@@ -52,8 +53,7 @@ pub(super) fn columns(text: &str, spans: &mut Vec<Range<usize>>) {
                 let held = cells.get(column.at).filter(|cell| column.holds(&text[(*cell).clone()]));
                 spans.extend(held.cloned());
             }
-            rows.next();
-            at = rows.at.min(text.len());
+            at = next;
         }
     }
 }
@@ -158,26 +158,9 @@ impl Cut {
     }
 }
 
-/// The lines of a text as ranges, also where it was written into a string (`\n`).
-struct Lines<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl Lines<'_> {
-    fn peek(&self) -> Option<Range<usize>> {
-        Lines { text: self.text, at: self.at }.next()
-    }
-}
-
-impl Iterator for Lines<'_> {
-    type Item = Range<usize>;
-
-    fn next(&mut self) -> Option<Range<usize>> {
-        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
-        let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-        let line = self.at..self.at + length;
-        self.at = line.end + 1;
-        Some(line)
-    }
+/// The line of a text that begins there; none at its end.
+fn line_at(text: &str, start: usize) -> Option<Range<usize>> {
+    let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
+    let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+    Some(start..start + length)
 }

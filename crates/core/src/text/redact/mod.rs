@@ -75,13 +75,18 @@ pub fn redact(texts: &[&str]) -> Redaction {
 pub fn redact_known(texts: &[&str], known: &BTreeSet<String>) -> Redaction {
     let mut redactor = Redactor { secrets: known.clone(), ..Redactor::default() };
     let texts = redactor.redact(texts.iter().map(|text| (*text).to_owned()).collect());
-    Redaction { texts, originals: redactor.numbers.originals }
+    Redaction { texts, originals: redactor.originals }
 }
 
 /// Redacts texts that come one group after another, with one numbering for all.
 #[derive(Default)]
 pub struct Redactor {
-    numbers: Numbers,
+    /// The values that were taken out, and the placeholder's number of each.
+    originals: Originals,
+    by_value: BTreeMap<String, u64>,
+    last: u64,
+    /// Numbers of placeholders that stand in the texts already.
+    taken: BTreeSet<u64>,
     /// Long secrets, which are taken out wherever they stand.
     secrets: BTreeSet<String>,
     /// Number of places of secrets and of e-mail addresses.
@@ -91,7 +96,8 @@ pub struct Redactor {
 impl Redactor {
     /// Redacts the next texts, as [`redact`] does.
     pub fn redact(&mut self, mut texts: Vec<String>) -> Vec<String> {
-        self.numbers.avoid(&texts);
+        let numbers = texts.iter().flat_map(|text| NUMBERED.captures_iter(text));
+        self.taken.extend(numbers.filter_map(|hit| hit[1].parse::<u64>().ok()));
         for _ in 0..PASSES {
             let spans: Vec<Vec<Found>> = texts.iter().map(|text| found(text)).collect();
             let spans = everywhere(&texts, spans, &mut self.secrets);
@@ -99,21 +105,34 @@ impl Redactor {
                 break;
             }
             for (text, spans) in texts.iter_mut().zip(spans) {
-                for span in &spans {
-                    self.places[usize::from(span.kind == EMAIL)] += 1;
-                }
-                *text = self.numbers.replaced(text, &spans);
+                let parts = spans.iter().map(|Found { range, kind }| {
+                    self.places[usize::from(*kind == EMAIL)] += 1;
+                    (range.clone(), self.placeholder(&text[range.clone()], kind))
+                });
+                *text = spliced(text, parts);
             }
         }
         texts
     }
 
+    fn placeholder(&mut self, value: &str, kind: &'static str) -> String {
+        if let Some(number) = self.by_value.get(value) {
+            return named(self.originals.values[number].0, *number);
+        }
+        self.last += 1;
+        while self.taken.contains(&self.last) {
+            self.last += 1;
+        }
+        self.by_value.insert(value.to_owned(), self.last);
+        self.originals.values.insert(self.last, (kind, value.to_owned()));
+        named(kind, self.last)
+    }
+
     /// What was taken out so far: the kind, the number of distinct values, and in
     /// how many places they stood.
     pub fn counts(&self) -> [(&'static str, usize, u64); 2] {
-        let values = |kind| {
-            self.numbers.originals.values.values().filter(|(other, _)| *other == kind).count()
-        };
+        let values =
+            |kind| self.originals.values.values().filter(|(other, _)| *other == kind).count();
         let [secrets, emails] = self.places;
         [("secret", values(SECRET), secrets), ("e-mail address", values(EMAIL), emails)]
     }
@@ -179,43 +198,6 @@ fn everywhere(
         *spans = find::disjoint(spans.drain(..).chain(again.collect::<Vec<_>>()));
     }
     spans
-}
-
-/// Assigns numbers to values.
-#[derive(Default)]
-struct Numbers {
-    taken: BTreeSet<u64>,
-    last: u64,
-    by_value: BTreeMap<String, u64>,
-    originals: Originals,
-}
-
-impl Numbers {
-    /// Leaves out the numbers of placeholders that stand in the texts already.
-    fn avoid(&mut self, texts: &[String]) {
-        let numbers = texts.iter().flat_map(|text| NUMBERED.captures_iter(text));
-        self.taken.extend(numbers.filter_map(|hit| hit[1].parse::<u64>().ok()));
-    }
-
-    fn replaced(&mut self, text: &str, spans: &[Found]) -> String {
-        let parts = spans.iter().map(|Found { range, kind }| {
-            (range.clone(), self.placeholder(&text[range.clone()], kind))
-        });
-        spliced(text, parts)
-    }
-
-    fn placeholder(&mut self, value: &str, kind: &'static str) -> String {
-        if let Some(number) = self.by_value.get(value) {
-            return named(self.originals.values[number].0, *number);
-        }
-        self.last += 1;
-        while self.taken.contains(&self.last) {
-            self.last += 1;
-        }
-        self.by_value.insert(value.to_owned(), self.last);
-        self.originals.values.insert(self.last, (kind, value.to_owned()));
-        named(kind, self.last)
-    }
 }
 
 fn named(kind: &str, number: u64) -> String {

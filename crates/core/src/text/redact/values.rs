@@ -267,7 +267,9 @@ impl Value<'_> {
             // People choose plain words as passwords; but labels are plain
             // words as well, with capitals.
             (true, true) => {
-                !words || (letters >= 8 && letters == self.text.len() && !self.is_title())
+                let capital = self.text.starts_with(|c: char| c.is_ascii_uppercase());
+                let title = capital || case_changes(self.text) > 0;
+                !words || (letters >= 8 && letters == self.text.len() && !title)
             }
             // A range of numbers is none.
             (true, false) if letters == 0 => digits >= 4 && !self.text.contains('-'),
@@ -308,11 +310,6 @@ impl Value<'_> {
         changes >= 3
             || (tight && changes == 2)
             || (bytes.len() >= 20 && case_changes(self.text) >= 4)
-    }
-
-    /// Whether it is a label: a word with a capital.
-    fn is_title(&self) -> bool {
-        self.text.starts_with(|c: char| c.is_ascii_uppercase()) || case_changes(self.text) > 0
     }
 }
 
