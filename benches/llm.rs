@@ -5,6 +5,8 @@
 //! `MOCK_OPENAI=http://127.0.0.1:PORT` names another server that answers after
 //! 50 ms, so that client and server do not share a process.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::restriction)]
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +16,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use recap_core::model::{ModelRole, Timing};
 use recap_llm::providers::OpenAiChat;
-use recap_llm::{Call, Client, Endpoint, Limits, Llm, Model, ModelRequest, Options, Settings};
+use recap_llm::{Call, Client, Endpoint, Limits, Llm, Model, Options, Request, Settings};
 
 #[path = "../tests/common/server.rs"]
 mod server;
@@ -68,7 +70,7 @@ fn measure(base: &str) -> (Duration, Vec<Timing>) {
         let calls: Vec<_> = (0..CALLS)
             .map(|number| {
                 let live = Arc::clone(&live);
-                let question = ModelRequest::of("", number.to_string(), 16);
+                let question = Request::of("", number.to_string(), 16);
                 let request = live.model().request(question);
                 tokio::spawn(async move {
                     live.call(Call { role: ModelRole::Judge, replicate: 0, request }).await

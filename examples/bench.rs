@@ -5,10 +5,12 @@
 //! cargo run --example bench -- tests/fixtures/invoice-export reports/mine
 //! ```
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::restriction)]
+
 use std::error::Error;
 use std::path::Path;
 
-use recap::bench::{Inputs, Results, Settings, Strategies, measure_run, plan};
+use recap::bench::{Inputs, Results, Selection, Settings, measure_run, plan};
 use recap_formats::{LoadOptions, load};
 use recap_report::Screen;
 
@@ -16,7 +18,7 @@ use recap_report::Screen;
 pub async fn compare(input: &Path, out: &Path) -> Result<Results, Box<dyn Error>> {
     let inputs = Inputs {
         datasets: vec![load(input, &LoadOptions::default())?],
-        strategies: Strategies::named(["fifo", "prune", "continuation"]),
+        strategies: Selection::of(["fifo", "prune", "continuation"]),
         ..Inputs::default()
     };
     let settings = Settings { windows: vec!["25%".parse()?], ..Settings::default() };

@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             // Where nobody reads standard error, the exit code still speaks.
             complain(&failure);
-            ExitCode::from(failure.code().number())
+            ExitCode::from(failure.code.number())
         }
     }
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use toml::{Table, Value};
 
-use super::SelectionError;
-use super::selection::{Changes, axis, combinations, named, strategy_text};
+use super::Selection;
+use super::selection::{Changes, axis, combinations, described, named, strategy_text};
+use crate::failure::Failure;
 use recap_core::model::{Grid, MOST_TOKENS, RecordedTrigger};
 use recap_measure::{SIZES, own_strategy};
 use recap_replay::run::NamedSession;
@@ -29,101 +30,89 @@ const NO_SIZES: [&str; 2] = ["hour", "parameters"];
 /// The key of the size at which a strategy compacts.
 const COMPACT_AT: &str = "compact_at";
 
-/// A strategy, and the values of its keys that a search compares.
-#[derive(Clone, Debug, Default)]
-pub struct Search {
-    /// The strategy by name, or a TOML file; `None`: that which replays the recorded agent.
-    pub strategy: Option<String>,
-    /// `KEY=V1,V2`, a text for each key.
-    pub changes: Vec<String>,
-    /// Sizes of the prompt at which it is to compact.
-    pub compact_at: Vec<u64>,
-    /// Whether secrets and e-mail addresses are replaced in what token savers are sent.
-    pub redact: bool,
-}
-
-impl Search {
-    /// The author's strategy and the others, and what they are.
-    ///
-    /// # Errors
-    /// If the strategy cannot be loaded, a change is no change, or no setting is left.
-    pub(super) fn load(
-        &self,
-        sessions: &[NamedSession],
-        agent: Option<&str>,
-    ) -> Result<(Vec<Arc<Strategy>>, Grid), SelectionError> {
-        let base = self.strategy.as_deref().or_else(|| own_strategy(agent?));
-        let base = base.ok_or(SelectionError::NoStrategy)?;
-        let text = strategy_text(base)?;
-        let load = |changes: &Changes| -> Result<Strategy, StrategyError> {
-            let mut strategy = text.strategy(changes, &BTreeMap::new())?;
-            strategy.redacts = self.redact;
-            Ok(strategy)
-        };
-        let author = load(&Changes::new())?;
-        let mut strategies = vec![author];
-        let mut grid =
-            Grid { typed: base.to_owned(), author: strategies[0].name.clone(), ..Grid::default() };
-        for changes in self.combinations(base, &text, &strategies[0], sessions)? {
-            let values = described(&changes, "; ");
-            match load(&changes) {
-                Err(why) => grid.refused.push((values, why.problem)),
-                Ok(one) if strategies.iter().any(|other| alike(other, &one)) => {}
-                Ok(mut one) => {
-                    one.name = named(&one.name, &changes);
-                    grid.changes.push(values);
-                    strategies.push(one);
-                }
+/// The author's strategy and the others, and what they are.
+///
+/// # Errors
+/// If the strategy cannot be loaded, a change is no change, or no setting is left.
+pub(super) fn load(
+    selection: &Selection,
+    sizes: &[u64],
+    sessions: &[NamedSession],
+    agent: Option<&str>,
+) -> Result<(Vec<Arc<Strategy>>, Grid), Failure> {
+    let base = selection.names.first().map(String::as_str).or_else(|| own_strategy(agent?));
+    let base = base.ok_or_else(|| {
+        Failure::usage("which strategy is to be searched is not known")
+            .help("name it: `recap tune INPUT --strategy NAME`; `recap strategies list` names all")
+    })?;
+    let text = strategy_text(base)?;
+    let load = |changes: &Changes| -> Result<Strategy, StrategyError> {
+        let mut strategy = text.strategy(changes, &BTreeMap::new())?;
+        strategy.redacts = selection.redact;
+        Ok(strategy)
+    };
+    let mut strategies = vec![load(&Changes::new())?];
+    let author = strategies[0].name.clone();
+    let mut grid = Grid { typed: base.to_owned(), author, ..Grid::default() };
+    for changes in settings((selection, sizes), (base, &text), &strategies[0], sessions)? {
+        let values = described(&changes, "; ");
+        match load(&changes) {
+            Err(why) => grid.refused.push((values, why.problem)),
+            Ok(one) if strategies.iter().any(|other| alike(other, &one)) => {}
+            Ok(mut one) => {
+                one.name = named(&one.name, &changes);
+                grid.changes.push(values);
+                strategies.push(one);
             }
         }
-        if grid.changes.is_empty() {
-            let refused = grid.refused.into_iter().map(|(what, why)| format!("{what}: {why}"));
-            return Err(SelectionError::NoSetting(refused.collect()));
-        }
-        Ok((strategies.into_iter().map(Arc::new).collect(), grid))
     }
+    if grid.changes.is_empty() {
+        let refused = grid.refused.iter().map(|(what, why)| format!("\n{what}: {why}"));
+        let refused: String = refused.collect();
+        return Err(Failure::usage(format!("no setting but the author's is left{refused}"))
+            .help("give other values: --set, --compact-at"));
+    }
+    Ok((strategies.into_iter().map(Arc::new).collect(), grid))
+}
 
-    /// What each setting changes.
-    fn combinations(
-        &self,
-        base: &str,
-        text: &StrategyText,
-        author: &Strategy,
-        sessions: &[NamedSession],
-    ) -> Result<Vec<Changes>, SelectionError> {
-        let sizes: Vec<String> = self.compact_at.iter().map(u64::to_string).collect();
-        let sizes =
-            (!sizes.is_empty()).then(|| (COMPACT_AT, sizes.iter().map(String::as_str).collect()));
-        let typed: Result<Vec<(&str, Vec<&str>)>, _> =
-            self.changes.iter().map(|change| own_axis(base, change)).collect();
-        let axes: Vec<_> = typed?.into_iter().chain(sizes).collect();
-        let most = axes.iter().map(|(_, values)| values.len()).fold(1, usize::saturating_mul);
-        if most > MOST {
-            return Err(SelectionError::ManySettings { most: MOST });
-        }
-        if !axes.is_empty() {
-            return Ok(combinations(&axes));
-        }
-        let sizes = suggested_sizes(sessions);
-        if author.awaits_size() && sizes.len() > 1 {
-            let one = |size: &u64| vec![(COMPACT_AT.to_owned(), size.to_string())];
-            return Ok(sizes.iter().map(one).collect());
-        }
-        let mut numbers = suggested_numbers(&text.table(&[])?);
-        numbers.truncate(SUGGESTED);
-        Ok(numbers)
+/// What each setting changes.
+fn settings(
+    (selection, sizes): (&Selection, &[u64]),
+    (base, text): (&str, &StrategyText),
+    author: &Strategy,
+    sessions: &[NamedSession],
+) -> Result<Vec<Changes>, Failure> {
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    let sizes =
+        (!sizes.is_empty()).then(|| (COMPACT_AT, sizes.iter().map(String::as_str).collect()));
+    let typed: Result<Vec<(&str, Vec<&str>)>, _> =
+        selection.changes.iter().map(|change| own_axis(base, change)).collect();
+    let axes: Vec<_> = typed?.into_iter().chain(sizes).collect();
+    let most = axes.iter().map(|(_, values)| values.len()).fold(1, usize::saturating_mul);
+    if most > MOST {
+        return Err(Failure::usage(format!("these values make more than {MOST} settings"))
+            .help("give fewer values"));
     }
+    if !axes.is_empty() {
+        return Ok(combinations(&axes));
+    }
+    let sizes = suggested_sizes(sessions);
+    if author.awaits_size() && sizes.len() > 1 {
+        let one = |size: &u64| vec![(COMPACT_AT.to_owned(), size.to_string())];
+        return Ok(sizes.iter().map(one).collect());
+    }
+    let mut numbers = suggested_numbers(&text.table(&[])?);
+    numbers.truncate(SUGGESTED);
+    Ok(numbers)
 }
 
 /// The key and the values of `KEY=V1,V2`, before which the strategy may stand.
-fn own_axis<'a>(base: &str, change: &'a str) -> Result<(&'a str, Vec<&'a str>), SelectionError> {
+fn own_axis<'a>(base: &str, change: &'a str) -> Result<(&'a str, Vec<&'a str>), Failure> {
     let own = change.strip_prefix(base).and_then(|rest| rest.strip_prefix(['.', ':']));
-    axis(own.unwrap_or(change)).ok_or_else(|| SelectionError::Values(change.to_owned()))
-}
-
-fn described(changes: &Changes, between: &str) -> String {
-    let each: Vec<String> = changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    each.join(between)
+    axis(own.unwrap_or(change)).ok_or_else(|| {
+        Failure::usage(format!("`--set {change}` is not KEY=VALUE,VALUE"))
+            .help("for example `recap tune --strategy gencode --set 2.keep_last=5,10,20`")
+    })
 }
 
 /// Whether two strategies do the same, however their files are written.
@@ -222,12 +211,9 @@ mod tests {
 
     #[test]
     fn values_make_every_combination_but_the_authors() {
-        let search = Search {
-            strategy: Some("gencode".to_owned()),
-            changes: vec!["gencode.2.keep_last=5,10".to_owned(), "max_tokens=1500,750".to_owned()],
-            ..Search::default()
-        };
-        let (strategies, grid) = search.load(&[], None).unwrap();
+        let changes = ["gencode.2.keep_last=5,10", "max_tokens=1500,750"].map(str::to_owned);
+        let search = Selection { changes: changes.to_vec(), ..Selection::of(["gencode"]) };
+        let (strategies, grid) = load(&search, &[], &[], None).unwrap();
         let known = [
             "2.keep_last=5; max_tokens=1500",
             "2.keep_last=5; max_tokens=750",
@@ -246,17 +232,18 @@ mod tests {
     fn refused_values_are_told_and_alone_are_an_error() {
         let of = |changes: &str| {
             let changes = vec![changes.to_owned()];
-            let strategy = Some("arachne".to_owned());
-            Search { strategy, changes, ..Search::default() }.load(&[], None)
+            let search = Selection { changes, ..Selection::of(["arachne"]) };
+            load(&search, &[], &[], None).map_err(|failure| failure.message)
         };
         // The target is 0.6 of the window.
         let (_, grid) = of("1.when.share=0.5,0.8").unwrap();
         let refused = ("1.when.share=0.5", "the threshold 0.5 is below its target 0.6");
         assert_eq!(grid.refused, [(refused.0.to_owned(), refused.1.to_owned())]);
-        assert!(matches!(of("1.when.share=0.5"), Err(SelectionError::NoSetting(_))));
-        assert!(matches!(of("reserve"), Err(SelectionError::Values(_))));
+        let alone = of("1.when.share=0.5").unwrap_err();
+        assert!(alone.starts_with("no setting but the author's is left\n1.when"), "{alone}");
+        assert_eq!(of("reserve").unwrap_err(), "`--set reserve` is not KEY=VALUE,VALUE");
         let many: Vec<String> = (1..=101).map(|n| n.to_string()).collect();
-        let many = of(&format!("reserve={}", many.join(",")));
-        assert!(matches!(many, Err(SelectionError::ManySettings { .. })));
+        let many = of(&format!("reserve={}", many.join(","))).unwrap_err();
+        assert_eq!(many, "these values make more than 100 settings");
     }
 }

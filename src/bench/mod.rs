@@ -1,13 +1,13 @@
 //! The main job as a library: data sets in, a report and a run folder out.
 //!
 //! ```no_run
-//! use recap::bench::{Inputs, Settings, Strategies, measure_run, plan};
+//! use recap::bench::{Inputs, Selection, Settings, measure_run, plan};
 //! use recap_formats::{LoadOptions, load};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let inputs = Inputs {
 //!     datasets: vec![load("sessions".as_ref(), &LoadOptions::default())?],
-//!     strategies: Strategies::named(["fifo", "prune"]),
+//!     strategies: Selection::of(["fifo", "prune"]),
 //!     ..Inputs::default()
 //! };
 //! let settings = Settings { windows: vec!["25%".parse()?], ..Settings::default() };
@@ -31,51 +31,10 @@ mod selection;
 mod settings;
 mod shard;
 
-use recap_billing::pricing::Unpriced;
-use recap_core::text::counted;
-use recap_replay::run::{FolderError, RunError};
-
-pub use grid::Search;
 pub use native::{native_sizes, share_native_windows};
 pub(crate) use plan::cores;
 pub use plan::{BenchPlan, Inputs, Questions, plan};
 pub use run::{BenchRun, Results, clear, measure_run};
-pub use selection::{SelectionError, strategy, strategy_text};
-pub use settings::{Selection, Settings, Strategies};
-pub use shard::{MergeError, Part, merge};
-
-// What can go wrong on the way from data sets to a report.
-
-/// Why a comparison could not be planned, run or written.
-#[derive(Debug, thiserror::Error)]
-pub enum BenchError {
-    /// Two data sets of one name hold a session with the same id.
-    #[error("session `{session}` of `{dataset}` is given twice")]
-    GivenTwice {
-        /// Name of the data sets.
-        dataset: String,
-        /// Id of the session.
-        session: String,
-    },
-    /// The data sets are empty, or the limit is 0.
-    #[error("no session is selected")]
-    NoSession,
-    /// In no session was a model asked.
-    #[error("no session has a request: in {} no model was asked", counted(*sessions, "session"))]
-    NoRequest {
-        /// How many sessions there are.
-        sessions: usize,
-    },
-    /// A billing model that no price is known of.
-    #[error("--agent-model: {0}")]
-    AgentModel(Unpriced),
-    /// A strategy cannot be loaded.
-    #[error(transparent)]
-    Selection(#[from] SelectionError),
-    /// The run stopped.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The run folder cannot be read or written.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-}
+pub use selection::{strategy, strategy_text};
+pub use settings::{Selection, Settings};
+pub use shard::{Part, merge};

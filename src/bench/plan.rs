@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::selection::DataContents;
-use super::{BenchError, Part, Selection, Settings, Strategies, manifest, native, shard};
+use super::{Part, Selection, Settings, grid, manifest, native, shard};
+use crate::failure::{Exit, Failure};
 use recap_billing::pricing::{Agents, PriceList};
 use recap_core::model::{Manifest, Question, Session};
 use recap_core::text::counted;
@@ -20,7 +21,7 @@ pub struct Inputs {
     /// The data sets, whose sessions are replayed.
     pub datasets: Vec<Dataset>,
     /// Which strategies run.
-    pub strategies: Strategies,
+    pub strategies: Selection,
     /// The questions that are asked.
     pub questions: Questions,
     /// The price list.
@@ -36,7 +37,7 @@ impl Default for Inputs {
     fn default() -> Self {
         Self {
             datasets: Vec::new(),
-            strategies: Strategies::Selected(Selection::default()),
+            strategies: Selection::default(),
             questions: Questions::Auto,
             prices: Arc::new(PriceList::bundled()),
             counter: Arc::new(Counter::where_reported()),
@@ -108,7 +109,7 @@ impl BenchPlan {
 /// # Errors
 /// If no session is selected or has a request, two have the same name, or a strategy cannot
 /// be loaded.
-pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError> {
+pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, Failure> {
     let Inputs { mut datasets, prices, counter, .. } = inputs;
     set_requestless_aside(&mut datasets)?;
     let names: Vec<String> =
@@ -129,13 +130,14 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
     let mut warnings = native::share_native_windows(&mut datasets, &windows, &agents);
     let sessions = named_sessions(&mut datasets, settings.limit)?;
     let compactor = inputs.compactor_model.map(|model| Arc::new(agents.named(&model)));
-    let (strategies, grid) = match &inputs.strategies {
-        Strategies::Selected(selection) => (selection.load(contents(&sessions, recordings))?, None),
-        Strategies::Search(search) => {
-            let agent = manifest::agent(&datasets);
-            let (strategies, grid) = search.load(&sessions, agent.as_deref())?;
-            (strategies, Some(grid))
-        }
+    let selection = inputs.strategies;
+    let (strategies, grid) = if selection.search {
+        let agent = manifest::agent(&datasets);
+        let sizes = &settings.compact_at;
+        let (strategies, grid) = grid::load(&selection, sizes, &sessions, agent.as_deref())?;
+        (strategies, Some(grid))
+    } else {
+        (selection.load(contents(&sessions, recordings))?, None)
     };
     let spec = RunSpec {
         agents,
@@ -146,7 +148,7 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
         compactor,
         seed: settings.seed,
         scaled: !settings.no_scale,
-        without_summaries: matches!(inputs.strategies, Strategies::Selected(_)),
+        without_summaries: !selection.search,
         cuts: settings.cuts,
         questions,
         depth: depth(settings.cuts, settings.depth),
@@ -158,7 +160,7 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
     warnings.extend(unreadable(&sessions).filter(|_| left_out()));
     let mut manifest = manifest::of_plan(&spec, &datasets, &counter);
     manifest.questions = hash;
-    if let Strategies::Selected(selection) = &inputs.strategies {
+    if !selection.search {
         manifest.named = selection.named(&spec.strategies);
     }
     manifest.grid = grid;
@@ -233,7 +235,7 @@ fn cut_questions(
 ///
 /// # Errors
 /// No other session is left.
-fn set_requestless_aside(datasets: &mut [Dataset]) -> Result<(), BenchError> {
+fn set_requestless_aside(datasets: &mut [Dataset]) -> Result<(), Failure> {
     let (mut left, mut all_aside) = (0, 0);
     for dataset in datasets {
         let asked = |session: &Session| {
@@ -256,7 +258,11 @@ fn set_requestless_aside(datasets: &mut [Dataset]) -> Result<(), BenchError> {
         }
     }
     if left == 0 && all_aside > 0 {
-        return Err(BenchError::NoRequest { sessions: all_aside });
+        let all = counted(all_aside, "session");
+        return Err(Failure::usage(format!(
+            "no session has a request: in {all} no model was asked"
+        ))
+        .help("give recordings in which the agent's model answered"));
     }
     Ok(())
 }
@@ -266,7 +272,7 @@ fn set_requestless_aside(datasets: &mut [Dataset]) -> Result<(), BenchError> {
 fn named_sessions(
     datasets: &mut [Dataset],
     limit: Option<usize>,
-) -> Result<Vec<NamedSession>, BenchError> {
+) -> Result<Vec<NamedSession>, Failure> {
     let mut seen = BTreeSet::new();
     let mut sessions = Vec::new();
     for dataset in datasets {
@@ -276,8 +282,9 @@ fn named_sessions(
         }
         for session in dataset.sessions.iter_mut().take(limit.unwrap_or(usize::MAX)) {
             if !seen.insert((dataset.name.clone(), session.id.clone())) {
-                let (dataset, session) = (dataset.name.clone(), session.id.clone());
-                return Err(BenchError::GivenTwice { dataset, session });
+                let twice =
+                    format!("session `{}` of `{}` is given twice", session.id, dataset.name);
+                return Err(Failure::usage(twice).help("name each input once"));
             }
             let messages = std::mem::take(&mut session.messages);
             sessions.push(NamedSession {
@@ -287,13 +294,21 @@ fn named_sessions(
             });
         }
     }
-    if sessions.is_empty() { Err(BenchError::NoSession) } else { Ok(sessions) }
+    if sessions.is_empty() {
+        return Err(Failure::with_code(Exit::Nothing, "no session is selected")
+            .help("raise --limit, or give an input that holds a session"));
+    }
+    Ok(sessions)
 }
 
 /// Refuses a billing model without a price: every bill of it would be unknown.
-fn known_models(prices: &PriceList, models: &[String]) -> Result<(), BenchError> {
-    let unpriced = models.iter().find_map(|name| prices.find(name).err());
-    unpriced.map_or(Ok(()), |unpriced| Err(BenchError::AgentModel(unpriced)))
+fn known_models(prices: &PriceList, models: &[String]) -> Result<(), Failure> {
+    let Some(unpriced) = models.iter().find_map(|name| prices.find(name).err()) else {
+        return Ok(());
+    };
+    let like = unpriced.suggestion().map_or_else(String::new, |like| like + " ");
+    Err(Failure::usage(format!("--agent-model: {unpriced}"))
+        .help(format!("{like}--prices takes a list that has a model of your own")))
 }
 
 /// Why the vendor's compaction cannot be shown, where it cannot.

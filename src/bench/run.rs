@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{BenchError, BenchPlan, manifest};
+use super::{BenchPlan, manifest};
+use crate::failure::Failure;
 use recap_core::model::{Manifest, Report};
 use recap_measure::{gate, measure};
 use recap_replay::run::{
@@ -27,7 +28,7 @@ impl BenchPlan {
     ///
     /// # Errors
     /// If no window fits any session.
-    pub async fn prepare(self) -> Result<BenchRun, BenchError> {
+    pub async fn prepare(self) -> Result<BenchRun, Failure> {
         let BenchPlan { spec, sessions, manifest, counter, roles, conceal, .. } = self;
         let mut manifest = manifest::with_roles(manifest, &spec, &roles);
         let prepared = prepare(spec, sessions, roles, counter).await?;
@@ -49,7 +50,7 @@ impl BenchPlan {
     ///
     /// # Errors
     /// As for [`BenchPlan::prepare`].
-    pub async fn dry_run(self) -> Result<RunRecord, BenchError> {
+    pub async fn dry_run(self) -> Result<RunRecord, Failure> {
         self.prepare().await?.run(&mut Folder::discard(), &()).await
     }
 }
@@ -65,7 +66,7 @@ impl BenchRun {
     /// # Errors
     /// If it holds something else, another program writes to it, or it cannot be
     /// written.
-    pub fn create(&self, path: &Path) -> Result<Folder, BenchError> {
+    pub fn create(&self, path: &Path) -> Result<Folder, Failure> {
         let folder = Folder::create(path, &self.manifest)?;
         clear(&folder)?;
         Ok(folder.concealing(self.conceal.clone()))
@@ -76,7 +77,7 @@ impl BenchRun {
     ///
     /// # Errors
     /// As for [`BenchRun::create`], and if that run used other settings.
-    pub fn resume(&mut self, path: &Path) -> Result<Folder, BenchError> {
+    pub fn resume(&mut self, path: &Path) -> Result<Folder, Failure> {
         let (folder, manifest) = Folder::resume(path, self.manifest.clone())?;
         clear_rendered(&folder)?;
         self.manifest = manifest;
@@ -92,7 +93,7 @@ impl BenchRun {
         self,
         folder: &mut Folder,
         observer: &dyn Observer,
-    ) -> Result<RunRecord, BenchError> {
+    ) -> Result<RunRecord, Failure> {
         let Self { prepared, manifest, .. } = self;
         Ok(RunRecord::new(manifest, run_cells(prepared, folder, observer).await?))
     }

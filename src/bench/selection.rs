@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Selection;
+use crate::failure::Failure;
 use recap_core::model::suggest;
-use recap_strategy::{Strategy, StrategyError, StrategyText, builtin_names, saver_names};
+use recap_strategy::{Strategy, StrategyText, builtin_names, saver_names};
 
 /// The mechanisms, from simple to elaborate (how-it-works §40).
 const MECHANISMS: &[&str] = &[
@@ -42,46 +43,6 @@ const WITH_QUESTIONS: &str = "evidence";
 /// The control that equals `full` where no vendor's compaction is recorded.
 const WITH_COMPACTIONS: &str = "recorded";
 
-/// Why a strategy cannot run.
-#[derive(Debug, thiserror::Error)]
-pub enum SelectionError {
-    /// It is neither built in nor a file.
-    #[error("strategy `{name}` is not known")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// Names that may have been meant, in a sentence.
-        suggestion: String,
-    },
-    /// `evidence` was named, and no data set has questions.
-    #[error("the control `evidence` needs questions")]
-    NoQuestions,
-    /// Rows with the same name could not be told apart.
-    #[error("two strategies are named `{0}`")]
-    SameName(String),
-    /// A change is not written as `STRATEGY.KEY=VALUE` or `STRATEGY: KEY=VALUE; KEY=VALUE`.
-    #[error("`--set {0}` is not STRATEGY.KEY=VALUE")]
-    Change(String),
-    /// Values of a search are not written as `KEY=VALUE,VALUE`.
-    #[error("`--set {0}` is not KEY=VALUE,VALUE")]
-    Values(String),
-    /// No strategy is named, and that of the recorded agent is not known.
-    #[error("which strategy is to be searched is not known")]
-    NoStrategy,
-    /// The values of a search make more settings than one run takes.
-    #[error("these values make more than {most} settings")]
-    ManySettings {
-        /// Largest number of settings beside the author's.
-        most: usize,
-    },
-    /// No setting but the author's is left; the reasons of others.
-    #[error("no setting but the author's is left{}", .0.iter().map(|why| format!("\n{why}")).collect::<String>())]
-    NoSetting(Vec<String>),
-    /// A strategy file, or a changed value, is wrong.
-    #[error(transparent)]
-    Strategy(#[from] StrategyError),
-}
-
 /// What the data of a run contain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DataContents {
@@ -106,7 +67,7 @@ impl DataContents {
 impl Selection {
     /// The strategies of the run, controls included, in the order in which they
     /// were named.
-    pub(super) fn load(&self, data: DataContents) -> Result<Vec<Arc<Strategy>>, SelectionError> {
+    pub(super) fn load(&self, data: DataContents) -> Result<Vec<Arc<Strategy>>, Failure> {
         let names = self.with_controls(data)?;
         let mut strategies = Vec::new();
         for name in &names {
@@ -140,7 +101,7 @@ impl Selection {
     /// The names with the controls first, each once. `evidence` runs only where
     /// there are questions; `recorded`, unless named, only where a vendor's
     /// compaction is recorded.
-    fn with_controls(&self, data: DataContents) -> Result<Vec<String>, SelectionError> {
+    fn with_controls(&self, data: DataContents) -> Result<Vec<String>, Failure> {
         let mut names: Vec<String> = Vec::new();
         let mut add = |name: &str| {
             if !names.iter().any(|n| n == name) {
@@ -156,7 +117,10 @@ impl Selection {
         for name in asked {
             match name {
                 "all" => builtin_names().filter(|name| data.fit(name)).for_each(&mut add),
-                WITH_QUESTIONS if !data.questions => return Err(SelectionError::NoQuestions),
+                WITH_QUESTIONS if !data.questions => {
+                    return Err(Failure::usage("the control `evidence` needs questions")
+                        .help("leave it out, or give a data set with a questions.jsonl"));
+                }
                 name => match GROUPS.iter().find(|(group, _)| *group == name) {
                     Some((_, members)) => members.iter().for_each(|member| add(member)),
                     None => add(name),
@@ -189,10 +153,11 @@ impl Selection {
 }
 
 /// Refuses two strategies with the same name, which could not be told apart.
-fn unique(strategies: &[Strategy]) -> Result<(), SelectionError> {
+fn unique(strategies: &[Strategy]) -> Result<(), Failure> {
     for (at, strategy) in strategies.iter().enumerate() {
         if strategies[..at].iter().any(|p| p.name == strategy.name) {
-            return Err(SelectionError::SameName(strategy.name.clone()));
+            return Err(Failure::usage(format!("two strategies are named `{}`", strategy.name))
+                .help("give yours another `name`"));
         }
     }
     Ok(())
@@ -202,26 +167,32 @@ fn unique(strategies: &[Strategy]) -> Result<(), SelectionError> {
 pub(super) type Changes = Vec<(String, String)>;
 
 /// A strategy under a name that says what is changed.
-fn changed((name, changes): (&str, Changes)) -> Result<Strategy, SelectionError> {
+fn changed((name, changes): (&str, Changes)) -> Result<Strategy, Failure> {
     let mut strategy = strategy(name, &changes)?;
     strategy.name = named(&strategy.name, &changes);
     Ok(strategy)
 }
 
 /// The name of a strategy with changed values.
-pub(super) fn named(strategy: &str, values: &[(String, String)]) -> String {
-    let settings: Vec<String> =
-        values.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    format!("{strategy}[{}]", settings.join(" "))
+pub(super) fn named(strategy: &str, values: &Changes) -> String {
+    format!("{strategy}[{}]", described(values, " "))
+}
+
+/// Changed values in one text, with this between them.
+pub(super) fn described(changes: &Changes, between: &str) -> String {
+    let each: Vec<String> = changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    each.join(between)
 }
 
 /// The rows of `STRATEGY.KEY=VALUE` or `STRATEGY: KEY=VALUE; KEY=VALUE`: one for each
 /// combination of values, of which commas separate several.
-fn rows<'a>(
-    change: &'a str,
-    selected: &'a [String],
-) -> Result<Vec<(&'a str, Changes)>, SelectionError> {
-    let malformed = || SelectionError::Change(change.to_owned());
+fn rows<'a>(change: &'a str, selected: &'a [String]) -> Result<Vec<(&'a str, Changes)>, Failure> {
+    let malformed = || {
+        Failure::usage(format!("`--set {change}` is not STRATEGY.KEY=VALUE")).help(
+            "for example `--set prune.protect=20000`, `--set arachne.2.when.share=0.9` for its \
+             second stage, or `--set 'gencode: 1.enabled=false; 2.keep_last=5'`",
+        )
+    };
     let (name, mark, changes) = strategy_of(change, selected).ok_or_else(malformed)?;
     let changes = if mark == ':' { parts(changes, ';') } else { vec![changes] };
     let axes: Option<Vec<_>> = changes.into_iter().map(axis).collect();
@@ -285,7 +256,7 @@ pub(super) fn parts(text: &str, mark: char) -> Vec<&str> {
 ///
 /// # Errors
 /// If there is no such strategy, or it is wrong.
-pub fn strategy(name: &str, overrides: &[(String, String)]) -> Result<Strategy, SelectionError> {
+pub fn strategy(name: &str, overrides: &[(String, String)]) -> Result<Strategy, Failure> {
     Ok(strategy_text(name)?.strategy(overrides, &BTreeMap::new())?)
 }
 
@@ -293,13 +264,15 @@ pub fn strategy(name: &str, overrides: &[(String, String)]) -> Result<Strategy, 
 ///
 /// # Errors
 /// If there is no such strategy, or its file cannot be read.
-pub fn strategy_text(name: &str) -> Result<StrategyText, SelectionError> {
+pub fn strategy_text(name: &str) -> Result<StrategyText, Failure> {
     if let Some(found) = StrategyText::builtin(name).or_else(|| StrategyText::saver(name)) {
         return Ok(found);
     }
     if name.ends_with(".toml") || Path::new(name).is_file() {
         return Ok(StrategyText::read(Path::new(name))?);
     }
-    let suggestion = suggest(name, builtin_names().chain(saver_names()));
-    Err(SelectionError::Unknown { name: name.to_owned(), suggestion })
+    let like = suggest(name, builtin_names().chain(saver_names()));
+    Err(Failure::usage(format!("strategy `{name}` is not known")).help(format!(
+        "`recap strategies list` names all, and one of your own is a TOML file; {like}"
+    )))
 }

@@ -4,7 +4,6 @@
 use clap::Args;
 use clap::builder::TypedValueParser as _;
 
-use super::Search;
 use recap_core::model::{MOST_TOKENS, Shard};
 use recap_core::text::number_of_tokens;
 use recap_exam::facts::Cuts;
@@ -117,21 +116,16 @@ pub struct Selection {
     /// Whether secrets and e-mail addresses are replaced in what token savers are sent.
     #[arg(skip)]
     pub redact: bool,
+
+    /// Whether the run is a search: one strategy, named or that of the recorded agent, and others
+    /// that change its values. Then there are no controls, and none without its summaries.
+    #[arg(skip)]
+    pub search: bool,
 }
 
-/// Which strategies run.
-#[derive(Clone, Debug)]
-pub enum Strategies {
-    /// Those that were asked for, and controls.
-    Selected(Selection),
-    /// One, and others that change its values: no controls, and none without its summaries.
-    Search(Search),
-}
-
-impl Strategies {
-    /// Strategies by name, and controls.
-    pub fn named<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
-        let names = names.into_iter().map(Into::into).collect();
-        Strategies::Selected(Selection { names, ..Selection::default() })
+impl Selection {
+    /// Strategies by name.
+    pub fn of<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
+        Self { names: names.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 }

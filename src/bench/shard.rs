@@ -11,11 +11,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::clear;
+use crate::failure::{Exit, Failure};
 use recap_core::model::{CallRow, Manifest, Planned, RunResults, Shard};
 use recap_exam::facts::Cuts;
-use recap_replay::run::{
-    CutQuestions, Folder, FolderError, NamedSession, RunRecord, RunSpec, unlike,
-};
+use recap_replay::run::{CutQuestions, Folder, NamedSession, RunRecord, RunSpec, unlike};
 
 /// Bytes that a message adds to the estimated cost of its session beside its
 /// text: the rows that are written for it.
@@ -166,72 +165,11 @@ pub(super) fn of_shard(
 
 // Puts the shards of a run together.
 
-/// Why shards cannot be put together.
-#[derive(Debug, thiserror::Error)]
-pub enum MergeError {
-    /// A folder cannot be read or written.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// No folder was given.
-    #[error("no shard is given")]
-    Nothing,
-    /// A folder holds a whole run.
-    #[error("{}: this is a whole run, not a shard of one", path.display())]
-    Whole {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// A folder is a shard of another run.
-    #[error("{}: this is a shard of another run than {}: {}", path.display(), first.display(), differ.join("; "))]
-    Foreign {
-        /// The folder.
-        path: PathBuf,
-        /// The first folder that was given.
-        first: PathBuf,
-        /// What differs.
-        differ: Vec<String>,
-    },
-    /// Two folders are the same shard.
-    #[error("{} and {} are both shard {shard}", first.display(), second.display())]
-    Doubled {
-        /// The shard.
-        shard: Shard,
-        /// The first folder.
-        first: PathBuf,
-        /// The other one.
-        second: PathBuf,
-    },
-    /// A shard was interrupted, or not made.
-    #[error("{}", missing(incomplete, absent, *of))]
-    Missing {
-        /// Shards that were interrupted, with their folders.
-        incomplete: Vec<(Shard, PathBuf)>,
-        /// Numbers of shards that are not there.
-        absent: Vec<u32>,
-        /// The number of shards.
-        of: u32,
-    },
-}
+/// What to give where something else is given.
+const SHARDS: &str = "give the folders that `recap bench --shard I/N` left";
 
 /// Most shards that a message names.
 const NAMED: usize = 20;
-
-fn missing(incomplete: &[(Shard, PathBuf)], absent: &[u32], of: u32) -> String {
-    let lines = incomplete
-        .iter()
-        .take(NAMED)
-        .map(|(shard, path)| format!("{}: shard {shard} was interrupted", path.display()));
-    let mut lines: Vec<String> = lines.collect();
-    if !absent.is_empty() {
-        let named: Vec<String> = absent.iter().take(NAMED).map(ToString::to_string).collect();
-        let more = match absent.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        lines.push(format!("of {of} shards these are missing: {}{more}", named.join(", ")));
-    }
-    lines.join("\n")
-}
 
 /// Puts all shards of a run together in a folder; an earlier run in it is
 /// replaced. The result is what one process would have left. One shard is read
@@ -240,14 +178,14 @@ fn missing(incomplete: &[(Shard, PathBuf)], absent: &[u32], of: u32) -> String {
 /// # Errors
 /// A shard is missing, doubled, interrupted or of another run; or a folder
 /// cannot be read or written.
-pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
+pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), Failure> {
     let parts = identified(shards)?;
     let (mut sessions, mut results) = (Vec::new(), RunResults::default());
     let (mut calls, mut incomplete) = (Vec::new(), Vec::new());
     for (path, shard, manifest) in &parts {
         let part = RunRecord::without_texts(path)?;
         if manifest.planned.missing(&part.results).is_some() {
-            incomplete.push((*shard, path.to_path_buf()));
+            incomplete.push((*shard, *path));
         }
         sessions.extend(part.sessions);
         calls.extend(part.calls);
@@ -256,7 +194,7 @@ pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
             cuts.into_iter().for_each(|cut| results.add_cut(cut));
         }
     }
-    complete(&parts, incomplete)?;
+    complete(&parts, &incomplete)?;
     results.close();
     sessions.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
     let mut calls = distinct(calls);
@@ -299,40 +237,66 @@ type ReadShard<'a> = (&'a Path, Shard, Manifest);
 
 /// Reads what the folders say they are. Refuses folders that are not shards of
 /// one run, and a shard that is there twice.
-fn identified(shards: &[PathBuf]) -> Result<Vec<ReadShard<'_>>, MergeError> {
+fn identified(shards: &[PathBuf]) -> Result<Vec<ReadShard<'_>>, Failure> {
     let mut parts: Vec<ReadShard<'_>> = Vec::with_capacity(shards.len());
     let mut known: BTreeMap<u32, &Path> = BTreeMap::new();
     for path in shards {
         let manifest = RunRecord::manifest(path)?;
-        let shard = manifest.shard.ok_or_else(|| MergeError::Whole { path: path.clone() })?;
+        let shown = path.display();
+        let shard = manifest.shard.ok_or_else(|| {
+            Failure::usage(format!("{shown}: this is a whole run, not a shard of one")).help(SHARDS)
+        })?;
         if let Some((first, one, of_first)) = parts.first() {
             let mut differ = unlike(&shared(of_first), &shared(&manifest));
             if one.of != shard.of {
                 differ.push(format!("{} shards there, {} here", one.of, shard.of));
             }
             if !differ.is_empty() {
-                let (path, first) = (path.clone(), first.to_path_buf());
-                return Err(MergeError::Foreign { path, first, differ });
+                return Err(Failure::usage(format!(
+                    "{shown}: this is a shard of another run than {}: {}",
+                    first.display(),
+                    differ.join("; ")
+                ))
+                .help("make all shards with the same inputs and options"));
             }
         }
         if let Some(earlier) = known.insert(shard.index, path) {
-            let (first, second) = (earlier.to_path_buf(), path.clone());
-            return Err(MergeError::Doubled { shard, first, second });
+            let first = earlier.display();
+            return Err(Failure::usage(format!("{first} and {shown} are both shard {shard}"))
+                .help("give each shard once"));
         }
         parts.push((path, shard, manifest));
     }
-    if parts.is_empty() { Err(MergeError::Nothing) } else { Ok(parts) }
+    if parts.is_empty() {
+        return Err(Failure::usage("no shard is given").help(SHARDS));
+    }
+    Ok(parts)
 }
 
 /// Refuses shards that were interrupted, and less than all of them.
-fn complete(parts: &[ReadShard<'_>], incomplete: Vec<(Shard, PathBuf)>) -> Result<(), MergeError> {
+fn complete(parts: &[ReadShard<'_>], incomplete: &[(Shard, &Path)]) -> Result<(), Failure> {
     let known: BTreeSet<u32> = parts.iter().map(|(_, shard, _)| shard.index).collect();
     let of = parts.first().map_or(0, |(_, shard, _)| shard.of);
-    let absent: Vec<u32> = (1..=of).filter(|index| !known.contains(index)).collect();
-    if incomplete.is_empty() && absent.is_empty() {
+    let absent: Vec<String> =
+        (1..=of).filter(|index| !known.contains(index)).map(|index| index.to_string()).collect();
+    let interrupted = incomplete.iter().take(NAMED);
+    let mut lines: Vec<String> = interrupted
+        .map(|(shard, path)| format!("{}: shard {shard} was interrupted", path.display()))
+        .collect();
+    if !absent.is_empty() {
+        let named = absent[..absent.len().min(NAMED)].join(", ");
+        let more = match absent.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        lines.push(format!("of {of} shards these are missing: {named}{more}"));
+    }
+    if lines.is_empty() {
         return Ok(());
     }
-    Err(MergeError::Missing { incomplete, absent, of })
+    Err(Failure::with_code(Exit::Incomplete, lines.join("\n")).help(
+        "make them with --shard I/N, go on with interrupted ones with --resume, then merge again",
+    ))
 }
 
 /// What all shards of a run have in common.

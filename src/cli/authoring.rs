@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::dry_run::Estimate;
-use super::exit::Failure;
 use super::model_session::ModelSession;
 use super::roles::CallOptions;
 use super::wire;
 use super::work::Work;
 use crate::bench::Questions;
+use crate::failure::Failure;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{Question, Session};
 use recap_core::text::counted;
@@ -120,9 +120,5 @@ pub(super) fn read(path: &Path, datasets: &[Dataset]) -> Result<Questions, Failu
 /// The first errors of a file, a line each.
 fn refused(errors: &[DatasetError]) -> Failure {
     let shown = errors.iter().take(20).map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    let failure = Failure::usage(shown);
-    match errors.first() {
-        Some(first) => failure.help(first.help()),
-        None => failure,
-    }
+    Failure::usage(shown).help(errors[0].help())
 }

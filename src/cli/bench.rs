@@ -6,16 +6,13 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::config;
-use super::exit::{Exit, Failure};
 use super::model_session::ModelSession;
-use super::progress::{Progress, Verbosity};
+use super::progress::Progress;
 use super::roles::{QuestionSource, Redact, RoleOptions};
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, report, strategies, wire};
-use crate::bench::{
-    BenchPlan, Inputs, Questions, Results, Search, Selection, Settings, Strategies, measure_run,
-    plan,
-};
+use crate::bench::{BenchPlan, Inputs, Questions, Selection, Settings, measure_run, plan};
+use crate::failure::{Exit, Failure};
 use recap_core::model::Shard;
 use recap_core::text::counted;
 use recap_formats::LoadOptions;
@@ -138,7 +135,8 @@ pub(super) fn run(arguments: &Arguments, job: Job) -> Result<Exit, Failure> {
         let listed = grid.changes.join("\n  ");
         wire::say(&format!("{} as its author has it, and {others}:\n  {listed}", grid.author));
     }
-    let gate = arguments.gating.before(&mut plan.manifest, &plan.sessions)?;
+    let sessions = plan.sessions.iter().map(|one| (&*one.dataset, &*one.session.id));
+    let gate = arguments.gating.rules(&mut plan.manifest, sessions)?;
     if arguments.dry_run {
         let plan = dry_run::plan(plan, &arguments.role_options, arguments.json)?;
         if arguments.json {
@@ -203,8 +201,7 @@ fn replay(
     };
     let mut folder = if arguments.resume { run.resume(&path)? } else { run.create(&path)? };
     model_session.keep(folder.path(), !arguments.settings.no_text)?;
-    let progress =
-        Progress::new(Verbosity::of(arguments.quiet || arguments.json, arguments.verbose));
+    let progress = Progress::new(arguments.quiet || arguments.json, arguments.verbose);
     let ran = work.run_until(run.run(&mut folder, &progress), model_session.wind_up());
     progress.finish();
     match ran {
@@ -240,7 +237,8 @@ fn finish(
     }
     let mut results = measure_run(record);
     gate.apply(&mut results.report)?;
-    render(arguments, folder, &results)?;
+    let Arguments { format, json, wide, open, .. } = arguments;
+    report::leave(&results, folder, format, (*json, *wide, *open))?;
     let complete = gate.is_complete(&results.report) && models == Exit::Done;
     gate.leave_baseline(&results.report, complete)?;
     if models == Exit::Done && answered {
@@ -259,20 +257,11 @@ fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exi
         let nothing = Failure::with_code(exit, "interrupted before anything finished");
         return Err(nothing.help(format!("{resume}; replies of models so far are kept in {path}")));
     }
-    render(arguments, folder, &measure_run(run))?;
+    let Arguments { format, json, wide, open, .. } = arguments;
+    report::leave(&measure_run(run), folder, format, (*json, *wide, *open))?;
     wire::say(&format!("interrupted; what finished is in {path}"));
     wire::say(&format!("help: {resume}"));
     Ok(exit)
-}
-
-/// Writes the files of a run, and prints its table.
-fn render(arguments: &Arguments, folder: &Folder, results: &Results) -> Result<(), Failure> {
-    report::write(results, folder, &arguments.format)?;
-    report::show(&results.report, folder, (arguments.json, arguments.wide))?;
-    if arguments.open {
-        report::open(folder);
-    }
-    Ok(())
 }
 
 /// Says what a shard did.
@@ -353,30 +342,23 @@ impl Arguments {
         Ok(())
     }
 
-    fn strategies(&self, job: Job) -> Result<Strategies, Failure> {
-        let selection = &self.selection;
-        let redact = self.role_options.calls.redact == Some(Redact::Yes);
-        if job != Job::Tune {
-            return Ok(Strategies::Selected(Selection { redact, ..selection.clone() }));
-        }
-        let settings = &self.settings;
+    fn strategies(&self, job: Job) -> Result<Selection, Failure> {
+        let (selection, settings) = (&self.selection, &self.settings);
         let several = [
             ("--strategy", selection.names.len() > 1),
             ("--window", settings.windows.len() > 1),
             ("--agent-model", settings.agent_models.len() > 1),
         ];
-        if let Some((option, _)) = several.into_iter().find(|(_, several)| *several) {
+        let search = job == Job::Tune;
+        let several = several.into_iter().find(|(_, several)| search && *several);
+        if let Some((option, _)) = several {
             return Err(Failure::usage(format!("{option} more than once in a search")).help(
                 "settings of one strategy are compared, at one window and bill: give --set \
                  KEY=V1,V2 or --compact-at SIZES",
             ));
         }
-        Ok(Strategies::Search(Search {
-            strategy: selection.names.first().cloned(),
-            changes: selection.changes.clone(),
-            compact_at: settings.compact_at.clone(),
-            redact,
-        }))
+        let redact = self.role_options.calls.redact == Some(Redact::Yes);
+        Ok(Selection { redact, search, ..selection.clone() })
     }
 
     /// The settings as typed; models raise the number of cells at a time.

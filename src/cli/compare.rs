@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::exit::{Exit, Failure};
 use super::wire;
 use crate::bench::{Results, measure_run};
+use crate::failure::{Exit, Failure};
 use recap_core::model::{Manifest, Report, Unit, suggest};
 use recap_measure::gate::{self, Baseline, Head};
 use recap_measure::{self as measure, MEASURES, Run, is_at_cuts};

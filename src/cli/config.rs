@@ -15,8 +15,8 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use toml::{Table, Value};
 
-use super::exit::Failure;
 use super::{Cli, wire};
+use crate::failure::Failure;
 use recap_core::model::{alike, suggest};
 use recap_core::text::{excerpt, harmless};
 use recap_replay::WindowError;

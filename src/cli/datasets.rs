@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 
-use super::exit::{Exit, Failure};
 use super::wire;
+use crate::failure::{Exit, Failure};
 use recap_core::model::suggest;
 use recap_core::text::counted;
 use recap_formats::{Dataset, FORMATS, Format, Tried, bundled, bundled_names};

@@ -9,15 +9,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::{Value as Json, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::authoring::{self, CutSession};
-use super::exit::Failure;
 use super::model_session::TYPICAL_THINKING;
 use super::roles::RoleOptions;
 use super::wire;
 use super::work::Work;
 use crate::bench::{BenchPlan, native_sizes};
+use crate::failure::Failure;
 use recap_billing::pricing::{ModelPrices, PriceList};
 use recap_core::model::{ModelRole, Usage};
 use recap_core::text::{counted, grouped};
@@ -88,6 +89,7 @@ pub(super) fn unasked(plan: &BenchPlan) -> Vec<CutSession<'_>> {
 }
 
 /// What a run would replay.
+#[derive(Serialize)]
 struct PlannedWork {
     /// The number of sessions.
     sessions: usize,
@@ -170,10 +172,11 @@ fn windows(windows: &Windows) -> String {
 }
 
 /// Tokens of replies, and the total cost of the calls with such replies.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize)]
 struct ReplyTokens {
     tokens: u64,
     /// `None`: the model has no price.
+    #[serde(skip_serializing_if = "Option::is_none")]
     usd: Option<f64>,
 }
 
@@ -298,33 +301,22 @@ impl Estimate {
     /// The work and its calls as one JSON object, which is what `--dry-run --json` prints. What a
     /// model without a price would cost is not named.
     fn json(&self, work: &PlannedWork) -> String {
-        let known = |mut fields: Json| {
-            fields.as_object_mut().expect("it is one").retain(|_, field| !field.is_null());
-            fields
-        };
-        let replies = |of: &ReplyTokens| known(json!({"tokens": of.tokens, "usd": of.usd}));
         let calls = self.shares.iter().map(|((role, model), share)| {
             json!({
                 "role": role,
                 "model": model,
                 "calls": share.calls,
                 "prompt_tokens": share.prompt,
-                "expected": replies(&share.expected),
-                "worst": replies(&share.worst),
+                "expected": share.expected,
+                "worst": share.worst,
             })
         });
-        let (expected_usd, worst_usd) = self.totals();
-        let plan = known(json!({
-            "sessions": work.sessions,
-            "requests": work.requests,
-            "strategies": work.strategies,
-            "windows": work.windows,
-            "cells": work.cells,
-            "questions": work.questions,
-            "calls": calls.collect::<Vec<Json>>(),
-            "expected_usd": expected_usd,
-            "worst_usd": worst_usd,
-        }));
+        let mut plan = json!(work);
+        plan["calls"] = calls.collect();
+        let (expected, worst) = self.totals();
+        for (name, usd) in [("expected_usd", expected), ("worst_usd", worst)] {
+            usd.into_iter().for_each(|usd| plan[name] = usd.into());
+        }
         format!("{plan:#}\n")
     }
 

@@ -5,18 +5,17 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::exit::{Exit, Failure};
 use super::{headings, wire};
 use crate::bench::{Results, measure_run};
+use crate::failure::{Exit, Failure};
 use recap_core::model::{
-    Check, CheckOutcome, FULL, Gate, Manifest, Report, SessionFacts, SessionResults,
-    UndecidedPolicy, suggest,
+    Check, CheckOutcome, FULL, Gate, Manifest, Report, SessionResults, UndecidedPolicy, suggest,
 };
 use recap_core::text::{counted, harmless};
 use recap_measure::gate::{
     self, Baseline, GateSettings, MAX_UNSCORED, Rule, RuleError, write_baseline,
 };
-use recap_replay::run::{NamedSession, RunRecord};
+use recap_replay::run::RunRecord;
 
 /// Whether enough questions were answered and graded; prints a message if not.
 pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
@@ -104,32 +103,16 @@ impl From<RuleError> for Failure {
 }
 
 impl GateOptions {
-    /// The rules of a run that has not begun.
-    pub(super) fn before(
+    /// The rules of a run with these sessions, named with their data sets.
+    pub(super) fn rules<'a>(
         &self,
         manifest: &mut Manifest,
-        sessions: &[NamedSession],
+        sessions: impl Iterator<Item = (&'a str, &'a str)>,
     ) -> Result<GateRules, Failure> {
-        let ids = sessions.iter().map(|s| (s.dataset.as_str(), s.session.id.as_str()));
-        self.rules(manifest, &ids.collect::<Vec<_>>())
-    }
-
-    /// The rules of a run that is finished.
-    pub(super) fn of_run(
-        &self,
-        manifest: &mut Manifest,
-        sessions: &[SessionFacts],
-    ) -> Result<GateRules, Failure> {
-        let ids = sessions.iter().map(|f| (f.dataset.as_str(), f.session.as_str()));
-        self.rules(manifest, &ids.collect::<Vec<_>>())
-    }
-
-    fn rules(&self, manifest: &mut Manifest, ids: &[(&str, &str)]) -> Result<GateRules, Failure> {
+        self.settle(manifest)?;
+        let ids: Vec<(&str, &str)> = sessions.collect();
         let mut datasets: Vec<String> = ids.iter().map(|(set, _)| (*set).to_owned()).collect();
         datasets.dedup();
-        let strategies: Vec<String> =
-            manifest.strategies.iter().map(|strategy| strategy.name.clone()).collect();
-        self.settle(manifest, &strategies)?;
         let mut rules = Vec::new();
         for text in &self.fail_on {
             let rule = gate::parse(text)?;
@@ -142,7 +125,7 @@ impl GateOptions {
             return Err(uncommitted(path));
         }
         if let Some(baseline) = &baseline {
-            let found = gate::comparable(baseline, manifest, ids, &rules);
+            let found = gate::comparable(baseline, manifest, &ids, &rules);
             if !found.is_empty() {
                 return Err(refused(baseline, &found));
             }
@@ -171,17 +154,18 @@ impl GateOptions {
     }
 
     /// Puts the comparator and the margin into the manifest.
-    fn settle(&self, manifest: &mut Manifest, strategies: &[String]) -> Result<(), Failure> {
+    fn settle(&self, manifest: &mut Manifest) -> Result<(), Failure> {
         if let Some(comparator) = &self.comparator {
             if comparator == FULL {
                 return Err(Failure::usage("`full` is the ceiling: no test is made against it")
                     .help("every row is compared with `full` anyway; name another strategy"));
             }
-            if !strategies.contains(comparator) {
+            let names = manifest.strategies.iter().map(|strategy| strategy.name.as_str());
+            if !names.clone().any(|name| name == comparator) {
                 return Err(Failure::usage(format!(
                     "`{comparator}` is not among the strategies of this run"
                 ))
-                .help(suggest(comparator, strategies.iter().map(String::as_str))));
+                .help(suggest(comparator, names)));
             }
             manifest.comparator = Some(comparator.clone());
         }

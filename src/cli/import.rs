@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use indicatif::ProgressBar;
 
-use super::exit::{Exit, Failure};
 use super::{inputs, wire};
+use crate::failure::{Exit, Failure};
 use recap_core::model::suggest;
 use recap_core::text::counted;
 use recap_formats::{

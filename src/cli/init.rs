@@ -6,8 +6,8 @@ use std::path::{Component, Path};
 
 use clap::Args;
 
-use super::exit::{Exit, Failure};
 use super::{config, inputs, wire};
+use crate::failure::{Exit, Failure};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{Session, Support};
 use recap_core::tokens::Sizes;
@@ -185,25 +185,15 @@ const TEXT: &str = include_str!("init/recap.toml");
 /// The file that the first run leaves for later ones.
 const BASELINE: &str = "recap-baseline.json";
 
-/// A rule of the gate, with an explanation.
-#[derive(Clone)]
-struct Rule {
-    rule: &'static str,
-    forbids: &'static str,
-    /// Why the rule is commented out; `None` if it is active.
-    off: Option<&'static str>,
-}
-
 /// The text of `recap.toml`.
 fn text(typed: &[String], datasets: &[Dataset]) -> String {
     let default = [inputs::DEFAULT.to_owned()];
     let names = if typed.is_empty() { &default[..] } else { typed };
     let quoted = |name: &String| toml::Value::String(name.clone()).to_string();
     let names: Vec<String> = names.iter().map(quoted).collect();
-    let rules: Vec<String> = rules(datasets).iter().map(Rule::line).collect();
     TEXT.replace("@INPUTS@", &names.join(", "))
         .replace("@WINDOW@", window(datasets))
-        .replace("@RULES@", &rules.join("\n"))
+        .replace("@RULES@", &rules(datasets).join("\n"))
         .replace("@BASELINE@", BASELINE)
 }
 
@@ -221,14 +211,18 @@ fn window(datasets: &[Dataset]) -> &'static str {
 /// The rules for these data sets. All are about the whole replay, where figures
 /// move with thresholds and strategies: at a cut a compaction is forced, whatever
 /// the threshold. They compare with a baseline, since nobody has measured yet
-/// which number is good here.
-fn rules(datasets: &[Dataset]) -> Vec<Rule> {
+/// which number is good here. Each is a line with what it forbids; one that could not be decided
+/// here is commented out, with why.
+fn rules(datasets: &[Dataset]) -> Vec<String> {
     let asked = datasets.iter().any(|dataset| !dataset.questions.is_empty());
     let mut sessions = datasets.iter().flat_map(|dataset| &dataset.sessions);
     let named = sessions.clone().flat_map(|t| t.model.iter().chain(t.other_models.values()));
     let list = PriceList::bundled();
     let unpriced = named.collect::<BTreeSet<_>>().iter().any(|name| list.priced(name).is_none());
-    let rule = |rule, forbids, off| Rule { rule, forbids, off };
+    let rule = |rule: &str, forbids: &str, off: Option<&str>| match off {
+        None => format!("    \"{rule}\", # {forbids}"),
+        Some(why) => format!("    # \"{rule}\", # {forbids} ({why})"),
+    };
     let kept = if asked {
         rule("continuity < baseline - 5", "fewer right answers than before", None)
     } else {
@@ -251,16 +245,6 @@ fn has_references(session: &Session) -> bool {
     let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
     let exam = mine(session, &tokens, &MiningRules::default());
     Support::of(exam.references.iter()).suffices()
-}
-
-impl Rule {
-    fn line(&self) -> String {
-        let Rule { rule, forbids, off } = self;
-        match off {
-            None => format!("    \"{rule}\", # {forbids}"),
-            Some(why) => format!("    # \"{rule}\", # {forbids} ({why})"),
-        }
-    }
 }
 
 #[cfg(test)]

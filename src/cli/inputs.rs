@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use clap::Args;
 
-use super::exit::{Exit, Failure};
 use super::wire;
+use crate::failure::{Exit, Failure};
 use recap_core::model::alike;
 use recap_core::text::{counted, harmless};
 use recap_formats as dataset;

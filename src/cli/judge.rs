@@ -4,7 +4,6 @@
 #![allow(clippy::disallowed_methods, reason = "shows what has passed")]
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,12 +12,12 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use clap::{Args, Subcommand};
 
-use super::exit::{Exit, Failure};
 use super::gating::mostly_graded;
 use super::model_session::ModelSession;
 use super::roles::{CallOptions, judges};
 use super::{headings, models, report, wire};
 use crate::bench::{self, measure_run};
+use crate::failure::{Exit, Failure, violation};
 use recap_core::model::{
     Answer, CallRow, Cell, Judgement, LabelledCase, Manifest, ModelRole, OFFLINE, RunResults,
     SessionFacts, Source,
@@ -355,18 +354,11 @@ fn refusal(errors: &[DatasetError]) -> Failure {
     if let [error] = errors {
         return Failure::usage(error.to_string()).help(error.help());
     }
-    let mut text = String::new();
-    for error in errors.iter().take(PRINTED) {
-        let line = error.line.map_or_else(String::new, |line| format!(":{line}"));
-        // One violation a line, whatever the data contain.
-        let what = error.problem.to_string().replace(['\n', '\r'], " ");
-        let _ =
-            write!(text, "{}{}{line}: {what}", if text.is_empty() { "" } else { "\n" }, error.file);
-    }
+    let mut lines: Vec<String> = errors.iter().take(PRINTED).map(violation).collect();
     if errors.len() > PRINTED {
-        let _ = write!(text, "\nand {} more", errors.len() - PRINTED);
+        lines.push(format!("and {} more", errors.len() - PRINTED));
     }
-    Failure::usage(text).help(errors[0].help())
+    Failure::usage(lines.join("\n")).help(errors[0].help())
 }
 
 fn write(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::exit::{Exit, Failure};
 use super::{headings, report, wire};
-use crate::bench::{MergeError, merge};
+use crate::bench::merge;
+use crate::failure::{Exit, Failure};
 use recap_core::text::counted;
-use recap_llm::cassette::Merged;
+use recap_llm::cassette::merged;
 
 /// The file of all shards' calls in the folder of the run.
 const CASSETTE: &str = "cassette.jsonl";
@@ -38,31 +38,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("--out is one of the shards: {}", same.display()))
             .help("give another folder: shards are not overwritten"));
     }
-    let calls = Merged::of(&arguments.cassettes)?;
-    wire::warn(&calls.warnings);
-    merge(&arguments.shards, &arguments.out).map_err(|error| refused(&error))?;
+    let (calls, warnings) = merged(&arguments.cassettes)?;
+    wire::warn(&warnings);
+    merge(&arguments.shards, &arguments.out)?;
     if !arguments.cassettes.is_empty() {
         let file = arguments.out.join(CASSETTE);
-        calls.write(&file)?;
+        let lines = calls.iter().flat_map(|line| [line, "\n"]).collect::<String>();
+        std::fs::write(&file, lines).map_err(|error| Failure::unwritable(&file, &error))?;
         wire::say(&format!("{} in {}", counted(calls.len(), "call"), file.display()));
     }
     report::render(&arguments.out, &arguments.rendering)
-}
-
-fn refused(error: &MergeError) -> Failure {
-    let message = error.to_string();
-    let help = match error {
-        MergeError::Folder(_) | MergeError::Nothing | MergeError::Whole { .. } => {
-            "give the folders that `recap bench --shard I/N` left"
-        }
-        MergeError::Foreign { .. } => "make all shards with the same inputs and options",
-        MergeError::Doubled { .. } => "give each shard once",
-        MergeError::Missing { .. } => {
-            return Failure::with_code(Exit::Incomplete, message).help(
-                "make them with --shard I/N, go on with interrupted ones with --resume, then merge \
-                 again",
-            );
-        }
-    };
-    Failure::usage(message).help(help)
 }

@@ -7,7 +7,6 @@ mod compare;
 mod config;
 mod datasets;
 mod dry_run;
-mod exit;
 mod gating;
 mod headings;
 mod import;
@@ -27,15 +26,15 @@ mod tune;
 mod wire;
 mod work;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bench::Job;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
+pub use crate::failure::{Exit, Failure};
 #[doc(hidden)]
 pub use config::bench_with;
-pub use exit::{Exit, Failure};
 pub use wire::{complain, print};
 
 /// Measures what an LLM agent's context compression loses, what it saves and
@@ -79,9 +78,15 @@ enum Command {
     /// Write recap.toml and a workflow for CI
     Init(init::Arguments),
     /// Print a completion script for a shell
-    Completions(Completions),
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// Write the man pages of recap and its commands into a folder
-    Man(Man),
+    Man {
+        /// The folder, which is made where it is missing
+        folder: PathBuf,
+    },
 }
 
 /// The parsed command line, completed by the environment and `recap.toml`.
@@ -110,35 +115,20 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Datasets(arguments) => datasets::run(&arguments),
         Command::Models(arguments) => models::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
-        Command::Completions(arguments) => completions(&arguments),
-        Command::Man(arguments) => man(&arguments),
+        Command::Completions { shell } => completions(shell),
+        Command::Man { folder } => man(&folder),
     }
 }
 
-/// Options of `recap completions`.
-#[derive(Debug, Args)]
-pub struct Completions {
-    /// The shell
-    shell: Shell,
-}
-
-/// Options of `recap man`.
-#[derive(Debug, Args)]
-pub struct Man {
-    /// The folder, which is made where it is missing
-    folder: PathBuf,
-}
-
-fn completions(arguments: &Completions) -> Result<Exit, Failure> {
+fn completions(shell: Shell) -> Result<Exit, Failure> {
     let mut command = Cli::command();
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut command, "recap", &mut script);
+    clap_complete::generate(shell, &mut command, "recap", &mut script);
     wire::print_exact(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
 
-fn man(arguments: &Man) -> Result<Exit, Failure> {
-    let folder = &arguments.folder;
+fn man(folder: &Path) -> Result<Exit, Failure> {
     std::fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
         .map_err(|error| Failure::unwritable(folder, &error))?;

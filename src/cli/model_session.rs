@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::exit::{Exit, Failure};
 use super::roles::{CallOptions, Redact};
 use super::wire;
 use super::work::Work;
+use crate::failure::{Exit, Failure};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{OFFLINE, Session, suggest};
 use recap_core::text::counted;
@@ -162,7 +162,7 @@ impl ModelSession {
                 let recorded = recorded.clone();
                 let known = recorded
                     .map(|tape| self.replayed(Memoized::replayed(model.clone(), None, tape)));
-                let counted = Arc::new(DryRunModel::new(model, counter, planned, known));
+                let counted = Arc::new(DryRunModel { model, counter, planned, recorded: known });
                 Arc::new(Memoized::live(counted, prices, Arc::clone(&self.calls)))
             }
         };
@@ -295,8 +295,8 @@ impl ModelSession {
     pub fn report_cap(&self, known_usd: f64) {
         let Target::Provider(client) = &self.target else { return };
         // The sum of nothing is -0.
-        let (counted, known_usd) = (client.spent_usd(), known_usd + 0.0);
-        if client.is_capped() && counted > known_usd + 1e-4 {
+        let (counted, known_usd) = (client.budget().spent_usd(), known_usd + 0.0);
+        if client.budget().is_capped() && counted > known_usd + 1e-4 {
             wire::say(&format!(
                 "note: --max-cost counts ${counted:.4}, the calls are known to have cost \
                  ${known_usd:.4}: a call whose usage is not known counts as the most that it could \

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use super::exit::{Exit, Failure};
 use super::wire;
+use crate::failure::{Exit, Failure};
 use recap_billing::pricing::{ModelPrices, Moment, PriceList, Rates, Unpriced};
 use recap_billing::prompt_cache::Rules;
 
@@ -75,10 +75,7 @@ fn table(list: &PriceList, search: &str) -> String {
         return String::new();
     }
     let width = models.iter().map(|m| m.id.len()).max().unwrap_or(0).min(60);
-    let mut text = format!(
-        "{:width$}  {:>9} {:>9} {:>9} {:>9} {:>9}\n",
-        "USD per million tokens", "input", "read", "write", "write 1h", "output"
-    );
+    let mut text = heads(width);
     for model in models {
         text += &format!("{:width$}  {}\n", model.id, figures(&model.rates(&moment(0))));
     }
@@ -111,11 +108,7 @@ fn describe(list: &PriceList, model: &ModelPrices) -> String {
     if let Some(source) = &model.source {
         text += &format!("source: {source}\n");
     }
-    let head = "USD per million tokens";
-    text += &format!(
-        "\n{head:24}  {:>9} {:>9} {:>9} {:>9} {:>9}\n",
-        "input", "read", "write", "write 1h", "output"
-    );
+    text += &format!("\n{}", heads(24));
     for above in std::iter::once(0).chain(model.tiers()) {
         let label = match above {
             0 => "standard".to_owned(),
@@ -128,6 +121,12 @@ fn describe(list: &PriceList, model: &ModelPrices) -> String {
         text += "some hours are cheaper; a bill takes the time of each request\n";
     }
     text
+}
+
+/// The heads of a table of rates, the first of so many columns.
+fn heads(width: usize) -> String {
+    let rates = ["input", "read", "write", "write 1h", "output"].map(|rate| format!("{rate:>9}"));
+    format!("{:width$}  {}\n", "USD per million tokens", rates.join(" "))
 }
 
 /// A request at a time without discount: a Wednesday, 02:00 UTC.

@@ -14,31 +14,13 @@ use recap_core::model::{CallOutcome, CallRow};
 use recap_core::text::{brief, counted, harmless};
 use recap_replay::run::{Event, Observer};
 
-/// How much of the progress is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verbosity {
-    Quiet,
-    Normal,
-    Verbose,
-}
-
-impl Verbosity {
-    /// As the options say; quiet wins.
-    pub fn of(quiet: bool, verbose: bool) -> Self {
-        match (quiet, verbose) {
-            (true, _) => Verbosity::Quiet,
-            (false, true) => Verbosity::Verbose,
-            (false, false) => Verbosity::Normal,
-        }
-    }
-}
-
 /// Shortest time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// Displays the progress of a run.
 pub(super) struct Progress {
-    verbosity: Verbosity,
+    quiet: bool,
+    verbose: bool,
     bar: Option<ProgressBar>,
     state: Mutex<State>,
 }
@@ -54,8 +36,9 @@ struct State {
 }
 
 impl Progress {
-    pub fn new(verbosity: Verbosity) -> Self {
-        let bar = (verbosity != Verbosity::Quiet && std::io::stderr().is_terminal())
+    /// Nothing is shown if it is `quiet`, and more of each cell if it is `verbose`.
+    pub fn new(quiet: bool, verbose: bool) -> Self {
+        let bar = (!quiet && std::io::stderr().is_terminal())
             .then(|| ProgressBar::new(0).with_style(style()));
         let state = State {
             cells: 0,
@@ -65,7 +48,7 @@ impl Progress {
             usd: Some(0.0),
             last_line: Instant::now(),
         };
-        Self { verbosity, bar, state: Mutex::new(state) }
+        Self { quiet, verbose, bar, state: Mutex::new(state) }
     }
 
     /// Clears the bar before the table is printed.
@@ -104,7 +87,7 @@ impl Progress {
         }
         if let Some(error) = error {
             self.line(&format!("failed: {name}: {error}"));
-        } else if self.verbosity == Verbosity::Verbose {
+        } else if self.verbose {
             self.line(&format!("done: {name}"));
         }
         if self.bar.is_none() && state.last_line.elapsed() >= LINE_EVERY {
@@ -140,7 +123,7 @@ fn style() -> ProgressStyle {
 
 impl Observer for Progress {
     fn event(&self, event: &Event<'_>) {
-        if self.verbosity == Verbosity::Quiet {
+        if self.quiet {
             return;
         }
         match event {
@@ -156,7 +139,7 @@ impl Observer for Progress {
                 }
             }
             Event::Prepared { session, references } => {
-                if self.verbosity == Verbosity::Verbose {
+                if self.verbose {
                     self.line(&format!("{session}: {}", counted(*references, "reference")));
                 }
             }

@@ -9,17 +9,17 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 
 use super::authoring::{self, CutSession, with_cuts};
-use super::exit::{Exit, Failure};
 use super::model_session::ModelSession;
 use super::roles::CallOptions;
 use super::{headings, inputs, models, wire};
+use crate::failure::{Exit, Failure, violation};
 use recap_core::model::{OFFLINE, Question, QuestionKind};
 use recap_core::text::counted;
 use recap_exam::facts::Cuts;
 use recap_exam::questions::{self, Controls, controls};
 use recap_formats::{
-    Dataset, DatasetError, KindCoverage, QuestionAudit, audit_file, audit_questions, bundled,
-    load_questions, write_questions,
+    Dataset, KindCoverage, QuestionAudit, audit_file, audit_questions, bundled, load_questions,
+    write_questions,
 };
 use recap_report::document::{Part, TableOf, figures, terminal, words};
 
@@ -131,12 +131,8 @@ fn audit(input: &str, reading: inputs::ReadOptions) -> Result<QuestionAudit, Fai
 
 /// One violation a line, whatever the data contain.
 fn violations(audit: &QuestionAudit) -> String {
-    let line = |violation: &DatasetError| {
-        let at = violation.line.map_or_else(String::new, |line| format!(":{line}"));
-        let what = violation.problem.to_string().replace(['\n', '\r'], " ");
-        format!("{}{at}: {what}\n", violation.file)
-    };
-    let lines: String = audit.violations.iter().map(line).collect();
+    let lines = audit.violations.iter().map(|error| violation(error) + "\n");
+    let lines: String = lines.collect();
     if lines.is_empty() { lines } else { lines + "\n" }
 }
 

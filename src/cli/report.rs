@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::config;
-use super::exit::{Exit, Failure};
 use super::{gating, headings, wire};
 use crate::bench::{Results, measure_run};
+use crate::failure::{Exit, Failure};
 use recap_core::model::{Report, SessionFacts, suggest};
 use recap_replay::run::{Folder, RunRecord, RunTexts};
 use recap_report::{self as report, RenderInput, format_names};
@@ -65,7 +65,8 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }
-    let rules = arguments.gating.of_run(&mut run.manifest, &run.sessions)?;
+    let sessions = run.sessions.iter().map(|facts| (&*facts.dataset, &*facts.session));
+    let rules = arguments.gating.rules(&mut run.manifest, sessions)?;
     let texts = RunTexts::of_run(path)?;
     let worded = !texts.is_empty() || asks_in_words(&run.sessions);
     let folder = Folder::open(path)?;
@@ -88,12 +89,8 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
         _ => rules.apply(report)?,
     }
     results.texts = results.texts.and(Some(texts)).filter(|_| !arguments.no_text && worded);
-    write(&results, &folder, &arguments.format)?;
+    leave(&results, &folder, &arguments.format, (false, arguments.wide, arguments.open))?;
     let measured = &results.report;
-    show(measured, &folder, (false, arguments.wide))?;
-    if arguments.open {
-        open(&folder);
-    }
     // Without rules, rendering a complete run again always succeeds.
     if rules.is_empty() && measured.missing.is_none() {
         return Ok(Exit::Done);
@@ -121,10 +118,20 @@ pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
     Err(Failure::usage(format!("format `{unknown}` is not known")).help(help))
 }
 
-/// Renders the files of a run as `--format` names them.
-pub(super) fn write(results: &Results, folder: &Folder, formats: &[String]) -> Result<(), Failure> {
+/// Writes the files of a run, prints its table or the summary, and opens its page.
+pub(super) fn leave(
+    results: &Results,
+    folder: &Folder,
+    formats: &[String],
+    (json, wide, opens): (bool, bool, bool),
+) -> Result<(), Failure> {
     let names: Vec<&str> = formats.iter().map(String::as_str).collect();
-    Ok(results.write(folder, &names)?)
+    results.write(folder, &names)?;
+    show(&results.report, folder, (json, wide))?;
+    if opens {
+        open(folder);
+    }
+    Ok(())
 }
 
 /// Prints the table, or the summary for `--json`.
@@ -145,7 +152,7 @@ pub(super) fn show(
 
 /// Opens the page in the platform's own way. A machine without one is told where the
 /// page lies; the run is done either way.
-pub(super) fn open(folder: &Folder) {
+fn open(folder: &Folder) {
     let page = folder.path().join("report.html");
     if let Err(error) = open::that_detached(&page) {
         wire::say(&format!("warning: {} could not be opened: {error}", page.display()));

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::exit::{Exit, Failure};
 use super::model_session::{self, ModelSession};
 use super::{headings, wire};
 use crate::bench::{Part, cores};
+use crate::failure::{Exit, Failure};
 use recap_billing::pricing::PriceList;
 use recap_core::model::OFFLINE;
 use recap_core::tokens::Counter;
@@ -389,7 +389,8 @@ impl CallOptions {
         options.attempt = attempt;
         options.patience.attempts = self.attempts.get();
         Client::new(options).map_err(|problem| {
-            Failure::with_code(Exit::Incomplete, problem.to_string())
+            let what = format!("cannot start the thread that sends requests: {problem}");
+            Failure::with_code(Exit::Incomplete, what)
                 .help("the system could not start a thread; try again, or free some memory")
         })
     }

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use clap::Args;
 
-use super::exit::{Exit, Failure};
 use super::work::Work;
 use super::{inputs, wire};
 use crate::bench::{self, share_native_windows};
+use crate::failure::{Exit, Failure};
 use recap_billing::pricing::{Agents, PriceList};
 use recap_core::model::{
     CellKey, CutExam, Fact, LedgerState, NO_SUMMARY, Reference, ReferenceState, Session, suggest,
@@ -49,8 +49,21 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     request: Option<u32>,
 
-    #[command(flatten)]
-    cutting: CutSelection,
+    /// Show the context right after a cut, or with --request that of a later request, and what of
+    /// the facts is left at the requests that use them: the number of the cut, from 1, in the order
+    /// of cuts.csv
+    #[arg(long, value_name = "K", conflicts_with_all = ["window", "files"])]
+    cut: Option<u32>,
+
+    /// Where cuts are, as in `recap bench`
+    #[arg(long, value_name = "N|all|recorded", default_value = "5", requires = "cut")]
+    cuts: Cuts,
+
+    /// 1 is the first compaction of the session; 3 a session three times as large as the window,
+    /// compacted along the way
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "cut",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    depth: u32,
 
     /// Context limit to assume: tokens, a share of the messages, or native [default: as in `recap
     /// bench`]
@@ -102,7 +115,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let session = pick(dataset.sessions, arguments.session.as_deref())?;
     let counter = wire::counter(arguments.tokens);
     let roles = ModelRoles::offline(&counter);
-    if arguments.cutting.cut.is_some() {
+    if arguments.cut.is_some() {
         let parts = shown(arguments, &dataset.name, session, (strategy, roles), counter)?;
         wire::print_document(&parts)?;
         return Ok(Exit::Done);
@@ -147,9 +160,9 @@ fn agents() -> Agents {
 /// The strategy that the user named.
 fn strategy(arguments: &Arguments) -> Result<Strategy, Failure> {
     let Some(name) = arguments.strategy.strip_prefix(NO_SUMMARY) else {
-        return Ok(bench::strategy(&arguments.strategy, &[])?);
+        return bench::strategy(&arguments.strategy, &[]);
     };
-    if arguments.cutting.cut.is_none() {
+    if arguments.cut.is_none() {
         return Err(Failure::usage(format!(
             "`{}` can be shown after a cut only",
             arguments.strategy
@@ -349,26 +362,6 @@ fn differences(context: &Context, prepared: &PreparedSession) -> Part {
 /// Characters of a quote on either side of the fact.
 const AROUND: usize = 60;
 
-/// Which cut is shown.
-#[derive(Debug, Args)]
-struct CutSelection {
-    /// Show the context right after a cut, or with --request that of a later request, and what of
-    /// the facts is left at the requests that use them: the number of the cut, from 1, in the order
-    /// of cuts.csv
-    #[arg(long, value_name = "K", conflicts_with_all = ["window", "files"])]
-    cut: Option<u32>,
-
-    /// Where cuts are, as in `recap bench`
-    #[arg(long, value_name = "N|all|recorded", default_value = "5", requires = "cut")]
-    cuts: Cuts,
-
-    /// 1 is the first compaction of the session; 3 a session three times as large as the window,
-    /// compacted along the way
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "cut",
-          value_parser = clap::value_parser!(u32).range(1..=100))]
-    depth: u32,
-}
-
 /// What is printed for a cut: the facts first, then the context.
 fn shown(
     arguments: &Arguments,
@@ -377,7 +370,7 @@ fn shown(
     (strategy, roles): (Strategy, ModelRoles),
     counter: Arc<Counter>,
 ) -> Result<Vec<Part>, Failure> {
-    let CutSelection { cuts, depth, .. } = arguments.cutting;
+    let Arguments { cuts, depth, .. } = *arguments;
     if cuts == Cuts::Recorded && depth > 1 {
         return Err(
             Failure::usage("recorded compactions only support --depth 1").help("leave out --depth")
@@ -425,7 +418,7 @@ fn shown(
         counted(exam.window, "token"),
         counted(cut.tokens_before, "token"),
     );
-    let number = arguments.cutting.cut.unwrap_or(0);
+    let number = arguments.cut.unwrap_or(0);
     let at = format!("cut {number} of {}, depth {depth}", prepared.cuts.len());
     let mut parts = vec![title(&prepared, &plan, &at, place.request), Part::Text(sent)];
     let (prepared, facts) = (&prepared, &cut.facts[..]);
@@ -441,7 +434,7 @@ fn picked<'a>(
     arguments: &Arguments,
     prepared: &'a PreparedSession,
 ) -> Result<&'a (CutPlace, Vec<Reference>), Failure> {
-    let number = arguments.cutting.cut.unwrap_or(0);
+    let number = arguments.cut.unwrap_or(0);
     let count = prepared.cuts.len();
     let found = (number as usize).checked_sub(1).and_then(|at| prepared.cuts.get(at));
     found.ok_or_else(|| match (count, &prepared.facts.no_cut) {
@@ -453,7 +446,7 @@ fn picked<'a>(
         _ => Failure::usage(format!(
             "cut {number} is not there: the session has {} at depth {}, from 1",
             counted(count, "cut"),
-            arguments.cutting.depth
+            arguments.depth
         ))
         .help(format!("give a number up to {count} to --cut, or more places to --cuts")),
     })

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
-use super::exit::{Exit, Failure};
 use super::work::Work;
 use super::{show, wire};
 use crate::bench::{self, strategy};
+use crate::failure::{Exit, Failure};
 use recap_core::text::{counted, one_line};
 use recap_formats::bundled;
 use recap_replay::run::{ConformanceReport, ModelRoles, check_conformance};

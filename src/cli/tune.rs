@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::bench::{self, Job};
-use super::exit::{Exit, Failure};
+use crate::failure::{Exit, Failure};
 
 /// Options of `recap tune`: those of `recap bench`, and the ones that it had.
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use jiff::Timestamp;
 
-use super::exit::Failure;
+use crate::failure::Failure;
 use recap_core::text::{brief, harmless, is_command};
 use recap_core::tokens::Counter;
 use recap_llm::Now;

@@ -13,9 +13,9 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-use super::exit::{Exit, Failure};
 use super::wire;
 use crate::bench::cores;
+use crate::failure::{Exit, Failure};
 
 /// Longest time that dropped work may delay the end of the program: long enough
 /// to end the programs that it started.

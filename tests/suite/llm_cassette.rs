@@ -13,7 +13,7 @@ use recap_core::model::{CallOutcome, CallRow, LatencySource, ModelRole, Timing, 
 use recap_llm::cassette::{Mode, Scrub};
 use recap_llm::{
     Answered, Call, CallError, Calls, Cassette, Fault, FaultKind, Finish, Llm, Memoized, Model,
-    ModelRequest, Reply, Settings, Tokens,
+    Reply, Request, Settings, Tokens,
 };
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
@@ -91,7 +91,7 @@ fn model() -> Model {
 }
 
 fn call(role: ModelRole, text: &str) -> Call {
-    Call { role, replicate: 0, request: model().request(ModelRequest::of("", text, 9)) }
+    Call { role, replicate: 0, request: model().request(Request::of("", text, 9)) }
 }
 
 fn scrub() -> Scrub {

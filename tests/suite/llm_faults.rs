@@ -14,7 +14,7 @@ use recap_core::model::ModelRole;
 use recap_llm::providers::OpenAiChat;
 use recap_llm::{
     Answered, Budget, Call, CallError, Client, Endpoint, FaultKind, Finish, Key, Limits, Live,
-    LiveError, Llm, Model, ModelRequest, Options, RetryPolicy, Settings,
+    LiveError, Llm, Model, Options, Request, RetryPolicy, Settings,
 };
 use serde_json::json;
 
@@ -56,7 +56,7 @@ fn live(base: &str) -> Live {
 }
 
 fn question(text: &str) -> Call {
-    let request = model().request(ModelRequest::of("be brief", text, 50));
+    let request = model().request(Request::of("be brief", text, 50));
     Call { role: ModelRole::Judge, replicate: 0, request }
 }
 
@@ -387,8 +387,8 @@ async fn concurrent_calls_never_spend_more_than_the_cap() {
     let answered = results.iter().filter(|result| result.is_ok()).count();
     let refused = |result: &&_| matches!(result, Err(CallError::OverBudget(_)));
     assert_eq!(results.iter().filter(refused).count(), 60 - answered, "{results:?}");
-    assert!((client.spent_usd() - answered as f64 * 0.00014).abs() < 1e-9);
-    assert!(client.spent_usd() <= 0.004);
+    assert!((client.budget().spent_usd() - answered as f64 * 0.00014).abs() < 1e-9);
+    assert!(client.budget().spent_usd() <= 0.004);
     // What is left does not cover the worst case of one more call.
     assert!((15..28).contains(&answered), "{answered}");
 }
@@ -401,13 +401,13 @@ async fn possibly_billed_calls_are_spent_unsent_ones_not() {
         let endpoint = endpoint(&server.base(), Some(prices()));
         let live = client.live(model(), endpoint, Limits::default()).unwrap();
         assert!(ask(&live, "hello").await.is_err());
-        assert_eq!(client.spent_usd() > 0.003, costs, "{}", client.spent_usd());
+        assert_eq!(client.budget().spent_usd() > 0.003, costs, "{}", client.budget().spent_usd());
     }
     let client = Client::new(capped(1.0)).unwrap();
     let endpoint = endpoint(&discard(), Some(prices()));
     let live = client.live(model(), endpoint, Limits::default()).unwrap();
     assert!(ask(&live, "hello").await.is_err());
-    assert_eq!(client.spent_usd(), 0.0);
+    assert_eq!(client.budget().spent_usd(), 0.0);
 }
 
 #[tokio::test]
@@ -495,7 +495,11 @@ async fn cap_counts_impossible_usage_as_the_worst_case() {
     assert!(why.contains("50000 tokens of a request of"), "{why}");
     assert_eq!(reply.text, "fine");
     // 50 tokens of output at 20 USD per million and a short prompt, not 50,000 at 4.
-    assert!((0.001..0.01).contains(&client.spent_usd()), "{}", client.spent_usd());
+    assert!(
+        (0.001..0.01).contains(&client.budget().spent_usd()),
+        "{}",
+        client.budget().spent_usd()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

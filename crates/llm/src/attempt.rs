@@ -29,12 +29,7 @@ pub(super) enum Attempt {
         page: bool,
     },
     /// No complete response arrived.
-    NoResponse {
-        /// The error, in words.
-        why: String,
-        /// Whether the request had been written to the connection.
-        sent: bool,
-    },
+    NoResponse(TransportError),
 }
 
 impl Attempt {
@@ -47,7 +42,7 @@ impl Attempt {
             Ok(response) => response,
             Err(TransportError { why, sent }) => {
                 let why = endpoint.scrub(&format!("{}: {why}", endpoint.origin()));
-                return Attempt::NoResponse { why, sent };
+                return Attempt::NoResponse(TransportError { why, sent });
             }
         };
         match response.status {
@@ -242,7 +237,9 @@ mod tests {
         let lost = TransportError { why: "gone".to_owned(), sent: true };
         let endpoint = Endpoint::new(&OpenAiChat::OPENAI, "http://host:1/v1", None, None).unwrap();
         let lost = Attempt::of(Err(lost), &endpoint, || Timestamp::UNIX_EPOCH);
-        let Attempt::NoResponse { why, sent: true } = lost else { panic!("{lost:?}") };
+        let Attempt::NoResponse(TransportError { why, sent: true }) = lost else {
+            panic!("{lost:?}")
+        };
         assert_eq!(why, "http://host:1: gone");
     }
 

@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
+use crate::CallError;
+
 /// Whole units in a dollar: a million millionths. Sums of whole numbers are
 /// exact, so that what fits does not depend on the order of the calls.
 const UNITS: f64 = 1e12;
@@ -44,53 +46,34 @@ impl Ledger {
         file.write_all(format!("{most:>24.12}\n").as_bytes())
     }
 
-    fn not_kept(&self, why: &io::Error) -> NotReserved {
+    /// The error for an attempt whose cost an interrupted run could not tell.
+    fn not_kept(&self, why: &io::Error) -> CallError {
         let path = self.file.iter().map(|(_, path)| path.display().to_string()).collect::<String>();
-        NotReserved::NotKept(format!(
+        CallError::Halted(format!(
             "{path} cannot hold what is spent ({why}), so that no further call is made"
         ))
     }
 }
 
-/// Why an attempt gets no money.
-#[derive(Debug)]
-pub(super) enum NotReserved {
-    OverBudget(BudgetExceeded),
-    /// An interrupted run could not tell what the attempt cost, and why.
-    NotKept(String),
-}
-
-/// A call that does not fit into the budget, with the figures for its message.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct BudgetExceeded {
-    spent: u64,
-    cap: u64,
-    worst: u64,
-}
-
-impl std::fmt::Display for BudgetExceeded {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [spent, cap, worst] = [self.spent, self.cap, self.worst].map(usd);
-        match self.spent {
-            0 => write!(
-                f,
-                "nothing was spent: the next call could cost up to ${worst:.4}, more than the cap \
-                 of ${cap:.4}"
-            )?,
-            _ => write!(
-                f,
-                "the budget is used up: ${spent:.4} of ${cap:.4} are spent, and the next call \
-                 could cost up to ${worst:.4}"
-            )?,
-        }
-        // Rounded up, so that what is advised is enough.
-        let enough = ((spent + worst) * 1e4).ceil() / 1e4;
-        write!(
-            f,
-            "; raise --max-cost to ${enough:.4} or more, or name a cheaper model (--dry-run tells \
-             what the whole run would cost)"
-        )
-    }
+/// The error for a call that does not fit into the budget.
+fn over_budget(amounts: [u64; 3]) -> CallError {
+    let [spent, cap, worst] = amounts.map(usd);
+    // Rounded up, so that what is advised is enough.
+    let enough = ((spent + worst) * 1e4).ceil() / 1e4;
+    let why = match amounts[0] {
+        0 => format!(
+            "nothing was spent: the next call could cost up to ${worst:.4}, more than the cap of \
+             ${cap:.4}"
+        ),
+        _ => format!(
+            "the budget is used up: ${spent:.4} of ${cap:.4} are spent, and the next call could \
+             cost up to ${worst:.4}"
+        ),
+    };
+    CallError::OverBudget(format!(
+        "{why}; raise --max-cost to ${enough:.4} or more, or name a cheaper model (--dry-run \
+         tells what the whole run would cost)"
+    ))
 }
 
 impl Budget {
@@ -154,7 +137,7 @@ impl Budget {
 
     /// Reserves `worst` USD. Waits as long as attempts in flight may still
     /// release enough.
-    pub(super) async fn reserve(self: &Arc<Self>, worst: f64) -> Result<Reserved, NotReserved> {
+    pub(super) async fn reserve(self: &Arc<Self>, worst: f64) -> Result<Reserved, CallError> {
         let worst = units(worst);
         self.until(|| self.try_reserve(worst).transpose()).await
     }
@@ -175,7 +158,7 @@ impl Budget {
 
     /// Reserves the amount; `None` if it may fit once attempts in flight have ended, and if none
     /// may begin.
-    fn try_reserve(self: &Arc<Self>, worst: u64) -> Result<Option<Reserved>, NotReserved> {
+    fn try_reserve(self: &Arc<Self>, worst: u64) -> Result<Option<Reserved>, CallError> {
         let mut ledger = self.ledger();
         if ledger.closed {
             return Ok(None);
@@ -184,7 +167,7 @@ impl Budget {
         if let Some(cap) = self.cap {
             let spent = ledger.spent;
             if spent.saturating_add(worst) > cap {
-                return Err(NotReserved::OverBudget(BudgetExceeded { spent, cap, worst }));
+                return Err(over_budget([spent, cap, worst]));
             }
             if spent.saturating_add(before).saturating_add(worst) > cap {
                 return Ok(None);
@@ -261,10 +244,7 @@ mod tests {
     use super::*;
 
     fn now(budget: &Arc<Budget>, usd: f64) -> Result<Option<Reserved>, String> {
-        budget.try_reserve(units(usd)).map_err(|why| match why {
-            NotReserved::OverBudget(why) => why.to_string(),
-            NotReserved::NotKept(why) => why,
-        })
+        budget.try_reserve(units(usd)).map_err(|error| error.to_string())
     }
 
     #[test]

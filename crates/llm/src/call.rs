@@ -37,46 +37,20 @@ pub struct Settings {
     pub room: u64,
 }
 
-/// A request of a role, before a model is chosen for it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ModelRequest {
-    /// The system text, sent before the messages.
-    pub system: String,
-    /// The conversation, oldest first.
-    pub messages: Vec<Message>,
-    /// Most tokens of the reply itself.
-    pub max_tokens: u64,
-    /// The reply's shape; free text if none.
-    pub schema: Option<Schema>,
-    /// Whether later calls share the system text, so that it is worth caching.
-    pub shared_system: bool,
-}
-
-impl ModelRequest {
-    /// A question with a single user message.
-    pub fn of(system: impl Into<String>, text: impl Into<String>, max_tokens: u64) -> Self {
-        let messages = vec![Message { speaker: Speaker::User, text: text.into() }];
-        Self { system: system.into(), messages, max_tokens, ..Self::default() }
-    }
-}
-
 impl Model {
     /// `provider/model`, as in files and tables.
     pub fn id(&self) -> String {
         self.to_string()
     }
 
-    /// The request that asks this model the question.
-    pub fn request(&self, question: ModelRequest) -> Request {
+    /// What a role asks, as this model is sent it.
+    pub fn request(&self, asked: Request) -> Request {
         Request {
             model: self.name.clone(),
-            system: question.system,
-            messages: question.messages,
-            max_tokens: question.max_tokens + self.settings.room,
+            max_tokens: asked.max_tokens + self.settings.room,
             temperature: self.settings.temperature,
             effort: self.settings.effort.clone(),
-            schema: question.schema,
-            shared_system: question.shared_system,
+            ..asked
         }
     }
 }
@@ -127,29 +101,37 @@ pub struct Schema {
     pub json: Value,
 }
 
-/// One request to a model.
-#[derive(Clone, Debug, PartialEq)]
+/// A request: what a role asks, and what its model adds to that ([`Model::request`]).
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The model, as its provider names it.
-    pub model: String,
     /// The system text; none is sent if it is empty.
     pub system: String,
     /// The conversation, oldest first.
     pub messages: Vec<Message>,
-    /// Most tokens that the model may write, reasoning included.
+    /// Most tokens of the reply; as it is sent, those for reasoning included.
     pub max_tokens: u64,
-    /// Sampling temperature; if `None`, the provider's own, which some models
-    /// insist on.
-    pub temperature: Option<f64>,
-    /// How hard a reasoning model thinks, in its provider's word (`low`,
-    /// `high`); if `None`, its own default.
-    pub effort: Option<String>,
     /// The reply's shape; free text if `None`.
     pub schema: Option<Schema>,
     /// Whether later requests share the system text. Only providers with explicit
     /// cache breakpoints use it (Anthropic); the others find shared prefixes by
     /// themselves.
     pub shared_system: bool,
+    /// The model, as its provider names it; empty until one is chosen.
+    pub model: String,
+    /// Sampling temperature of the model; if `None`, the provider's own, which some
+    /// models insist on.
+    pub temperature: Option<f64>,
+    /// How hard a reasoning model thinks, in its provider's word (`low`,
+    /// `high`); if `None`, its own default.
+    pub effort: Option<String>,
+}
+
+impl Request {
+    /// A question with a single user message.
+    pub fn of(system: impl Into<String>, text: impl Into<String>, max_tokens: u64) -> Self {
+        let messages = vec![Message { speaker: Speaker::User, text: text.into() }];
+        Self { system: system.into(), messages, max_tokens, ..Self::default() }
+    }
 }
 
 /// A call of a role to its model.

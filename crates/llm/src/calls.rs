@@ -184,12 +184,6 @@ impl FailedCalls {
         Some((errors.len(), first.1.clone()))
     }
 
-    fn note(&self, role: ModelRole, error: &CallError) {
-        if !error.is_request_error() {
-            self.errors().push((role, error.clone()));
-        }
-    }
-
     fn errors(&self) -> MutexGuard<'_, Vec<(ModelRole, CallError)>> {
         self.0.lock().expect("no thread panics while it holds the lock")
     }
@@ -217,8 +211,8 @@ impl Llm for FailureRecorder {
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
         let role = call.role;
         let outcome = self.inner.call(call).await;
-        if let Err(error) = &outcome {
-            self.failed.note(role, error);
+        if let Some(error) = outcome.as_ref().err().filter(|error| !error.is_request_error()) {
+            self.failed.errors().push((role, error.clone()));
         }
         outcome
     }
@@ -449,7 +443,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
-    use crate::{Fault, FaultKind, Finish, ModelRequest, NoUsage, Reply, Settings};
+    use crate::{Fault, FaultKind, Finish, NoUsage, Reply, Request, Settings};
     use recap_core::model::Timing;
 
     /// Fails as told, or says one word.
@@ -479,7 +473,7 @@ mod tests {
     }
 
     async fn ask(llm: &dyn Llm) -> Result<String, CallError> {
-        let request = llm.model().request(ModelRequest::of("", "What?", 9));
+        let request = llm.model().request(Request::of("", "What?", 9));
         let call = Call { role: ModelRole::Judge, replicate: 0, request };
         llm.call(call).await.map(|answered| answered.reply.text)
     }
@@ -541,15 +535,15 @@ mod tests {
         let failed = FailedCalls::default();
         let (why, took) = ("down".to_owned(), std::time::Duration::ZERO);
         let unanswered = CallError::Unavailable { attempts: 1, why, took };
-        failed.note(ModelRole::Compactor, &unanswered);
+        failed.errors().push((ModelRole::Compactor, unanswered.clone()));
         assert_eq!(
             (failed.first(true), failed.first(false)),
             (None, Some((1, unanswered.clone())))
         );
-        failed.note(ModelRole::Judge, &unanswered);
+        failed.errors().push((ModelRole::Judge, unanswered.clone()));
         assert_eq!(failed.first(true), Some((1, unanswered)));
         let halted = CallError::Halted("gone".to_owned());
-        failed.note(ModelRole::Compactor, &halted);
+        failed.errors().push((ModelRole::Compactor, halted.clone()));
         assert_eq!(failed.first(true), Some((2, halted)), "by their messages");
     }
 }

@@ -66,23 +66,14 @@ const HELD: &str = "no thread panics while it holds the counts";
 /// graded; all texts have the same embedding; the other roles get an error,
 /// since only a real reply has the shape that they need.
 pub struct DryRunModel {
-    model: Model,
-    counter: Arc<Counter>,
-    planned: Arc<DryRunCalls>,
-    recorded: Option<Arc<dyn Llm>>,
-}
-
-impl DryRunModel {
-    /// Stands in for `model`; `counter` counts the prompts, and the calls are
-    /// added to `planned`, but for those that a recording has.
-    pub fn new(
-        model: Model,
-        counter: Arc<Counter>,
-        planned: Arc<DryRunCalls>,
-        recorded: Option<Arc<dyn Llm>>,
-    ) -> Self {
-        Self { model, counter, planned, recorded }
-    }
+    /// The model in whose place it stands.
+    pub model: Model,
+    /// Counts the prompts.
+    pub counter: Arc<Counter>,
+    /// The calls are added here, but for those that a recording has.
+    pub planned: Arc<DryRunCalls>,
+    /// A model that replays a recording.
+    pub recorded: Option<Arc<dyn Llm>>,
 }
 
 #[async_trait]

@@ -6,6 +6,7 @@
 
 #![allow(clippy::disallowed_types, reason = "the HTTP client")]
 
+use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,6 @@ use futures_util::stream;
 use reqwest::Client;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
@@ -34,17 +34,6 @@ const WITHOUT_BOUND: usize = 32 << 20;
 /// How long an idle connection is kept. Servers close theirs after 60 s or
 /// more (nginx, Node behind it); one that closes earlier is noticed.
 const IDLE: Duration = Duration::from_secs(55);
-
-/// Why the HTTP client cannot start.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum StartError {
-    /// The system refused to start a thread.
-    #[error("cannot start the thread that sends requests: {0}")]
-    Thread(String),
-    /// TLS cannot be set up: most often the system has no root certificates.
-    #[error("cannot set up HTTPS: {0}; are the system's root certificates installed?")]
-    Tls(String),
-}
 
 /// A request, ready to be sent and sent again.
 #[derive(Clone)]
@@ -143,19 +132,16 @@ pub(super) struct Http {
 }
 
 impl Http {
-    pub(super) fn new(connect: Duration) -> Result<Self, StartError> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("recap-http")
-            .enable_all()
-            .build()
-            .map_err(|why| StartError::Thread(why.to_string()))?;
+    pub(super) fn new(connect: Duration) -> io::Result<Self> {
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).thread_name("recap-http").enable_all().build()?;
         Ok(Self { runtime: Some(runtime), connect })
     }
 
     /// The connections to a server: on this machine never through a proxy, and by HTTP without
-    /// certificates; elsewhere through the proxy that the environment names, if any.
-    pub(super) fn client(&self, endpoint: &Endpoint) -> Result<Client, StartError> {
+    /// certificates; elsewhere through the proxy that the environment names, if any. The error is
+    /// why TLS cannot be set up: most often the system has no root certificates.
+    pub(super) fn client(&self, endpoint: &Endpoint) -> Result<Client, String> {
         // An error says that the process has a provider of cryptography already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
@@ -173,7 +159,7 @@ impl Http {
         if endpoint.is_local() && !endpoint.is_encrypted() {
             builder = builder.tls_certs_only([]);
         }
-        builder.build().map_err(|why| StartError::Tls(first_cause(&why)))
+        builder.build().map_err(|why| first_cause(&why))
     }
 
     /// Sends a request and reads the response, within `limit`. Dropping the

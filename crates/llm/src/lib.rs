@@ -1,7 +1,7 @@
 //! Calls of language models: requests and replies in each provider's wire format, and how a
 //! call is made.
 //!
-//! In: a `ModelRequest` and the model that it goes to. Out: the reply with its tokens, price and
+//! In: a [`Request`] and the model that it goes to. Out: the reply with its tokens, price and
 //! time, or why there is none. A call passes through wrappers: [`Scrubbed`]
 //! removes secrets, [`Memoized`] makes each distinct call once or reads it
 //! from a cassette, and [`Live`] sends it within limits and budget. Encoding and
@@ -9,19 +9,6 @@
 //!
 //! Next: `recap-exam`, whose compactor, answerer and judge ask.
 
-// Where an invariant holds, `expect` says it. `clippy.toml` names what reads the environment and the
-// clock, opens a socket or starts a program: a module that may says so at its head.
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::print_stdout,
-        clippy::print_stderr,
-        clippy::dbg_macro,
-        clippy::disallowed_methods,
-        clippy::disallowed_types
-    )
-)]
 #![allow(
     clippy::disallowed_methods,
     reason = "what a call takes is measured, and its waits have an end"
@@ -44,15 +31,14 @@ mod scrubbed;
 pub use attempt::RetryPolicy;
 pub use budget::Budget;
 pub use call::{
-    Answered, Call, CallError, Fault, FaultKind, Finish, Llm, Message, Model, ModelRequest,
-    NoUsage, Reply, Request, Schema, Sent, Settings, Speaker, Tokens, WireError,
+    Answered, Call, CallError, Fault, FaultKind, Finish, Llm, Message, Model, NoUsage, Reply,
+    Request, Schema, Sent, Settings, Speaker, Tokens, WireError,
 };
 pub use calls::{Calls, FailedCalls, FailureRecorder, Memoized, Now, call_usd};
 pub use cassette::Cassette;
 pub use dry_run::{DryRunCall, DryRunCalls, DryRunModel};
-pub use endpoint::{Endpoint, EndpointError, Key, KeyError};
+pub use endpoint::{Endpoint, Key};
 pub use halt::Halt;
-pub use http::StartError;
 pub use limiter::Limits;
 pub use live::{Client, Live, LiveError, Options};
 pub use providers::Provider;

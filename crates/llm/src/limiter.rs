@@ -50,6 +50,8 @@ pub(super) enum AttemptEnd {
 struct Rule {
     most: usize,
     limit: usize,
+    /// Permits of the semaphore, given away or not.
+    permits: usize,
     /// Successes since the limit last changed.
     successes: usize,
     /// Reductions so far. A request that started before the last one causes no
@@ -70,6 +72,7 @@ impl Rule {
         Self {
             most,
             limit: most,
+            permits: most,
             successes: 0,
             cuts: 0,
             fixed: fixed.unwrap_or_default(),
@@ -134,22 +137,14 @@ pub(super) struct Limiter {
     /// The semaphore has as many permits as the rule allows: those that it has too
     /// many of are taken back as calls end.
     places: Arc<Semaphore>,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    rule: Rule,
-    /// Permits of the semaphore, given away or not.
-    permits: usize,
+    rule: Mutex<Rule>,
 }
 
 impl Limiter {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
         let rule = Rule::new(limits);
-        let permits = rule.most;
-        let places = Arc::new(Semaphore::new(permits));
-        Arc::new(Self { places, state: Mutex::new(State { rule, permits }) })
+        let places = Arc::new(Semaphore::new(rule.permits));
+        Arc::new(Self { places, rule: Mutex::new(rule) })
     }
 
     /// Waits for a place, which a call keeps for all its attempts: one that
@@ -160,8 +155,8 @@ impl Limiter {
         Place { limiter: Arc::clone(self), permit: Some(permit) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no thread panics while it holds the lock")
+    fn rule(&self) -> MutexGuard<'_, Rule> {
+        self.rule.lock().expect("no thread panics while it holds the lock")
     }
 }
 
@@ -176,7 +171,7 @@ impl Place {
     /// Waits until an attempt may start; the result is passed back when it ends.
     pub(super) async fn start(&self) -> u64 {
         loop {
-            let started = self.limiter.state().rule.start(Instant::now());
+            let started = self.limiter.rule().start(Instant::now());
             match started {
                 Ok(cuts) => return cuts,
                 Err(at) => tokio::time::sleep_until(at.into()).await,
@@ -186,24 +181,24 @@ impl Place {
 
     /// Takes over what an attempt showed about the server.
     pub(super) fn end(&self, cuts: u64, ended: AttemptEnd) {
-        let mut state = self.limiter.state();
-        state.rule.end(cuts, ended, Instant::now());
-        let more = state.rule.limit.saturating_sub(state.permits);
-        state.permits += more;
+        let mut rule = self.limiter.rule();
+        rule.end(cuts, ended, Instant::now());
+        let more = rule.limit.saturating_sub(rule.permits);
+        rule.permits += more;
         self.limiter.places.add_permits(more);
-        let fewer = state.permits.saturating_sub(state.rule.limit);
-        state.permits -= self.limiter.places.forget_permits(fewer);
+        let fewer = rule.permits.saturating_sub(rule.limit);
+        rule.permits -= self.limiter.places.forget_permits(fewer);
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut state = self.limiter.state();
-        if state.permits > state.rule.limit
+        let mut rule = self.limiter.rule();
+        if rule.permits > rule.limit
             && let Some(permit) = self.permit.take()
         {
             permit.forget();
-            state.permits -= 1;
+            rule.permits -= 1;
         }
     }
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_types, reason = "each model has its own HTTP connections")]
 
 use std::future::Future;
+use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -12,9 +13,8 @@ use jiff::Timestamp;
 use thiserror::Error;
 
 use crate::attempt::{Attempt, RetryPolicy};
-use crate::budget::NotReserved;
 use crate::halt::{Halt, HaltSwitch};
-use crate::http::{Http, Outgoing, ResponseTiming, StartError};
+use crate::http::{Http, Outgoing, ResponseTiming, TransportError};
 use crate::limiter::{AttemptEnd, Limiter, Limits};
 use crate::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model, Reply, Sent};
 use recap_core::model::{ModelRole, Timing};
@@ -76,9 +76,9 @@ pub struct Client {
 /// Why calls to a model cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LiveError {
-    /// The client cannot start.
-    #[error(transparent)]
-    Start(#[from] StartError),
+    /// TLS cannot be set up.
+    #[error("cannot set up HTTPS: {0}; are the system's root certificates installed?")]
+    Tls(String),
     /// There is a cap on the cost, but the model has no price.
     #[error("`{0}` has no price, so that a cap on the cost cannot be kept")]
     Unpriced(String),
@@ -89,7 +89,7 @@ impl Client {
     ///
     /// # Errors
     /// If the system refuses to start one.
-    pub fn new(options: Options) -> Result<Arc<Self>, StartError> {
+    pub fn new(options: Options) -> io::Result<Arc<Self>> {
         let http = Http::new(options.connect)?;
         let (counter, judges) = Default::default();
         Ok(Arc::new(Self { http, options, counter, judges }))
@@ -110,7 +110,7 @@ impl Client {
         if self.options.budget.is_capped() && !priced {
             return Err(LiveError::Unpriced(model.id()));
         }
-        let http = self.http.client(&endpoint)?;
+        let http = self.http.client(&endpoint).map_err(LiveError::Tls)?;
         Ok(Live {
             client: Arc::clone(self),
             model,
@@ -141,11 +141,6 @@ impl Client {
         }
     }
 
-    /// Whether there is a cap on what may be spent.
-    pub fn is_capped(&self) -> bool {
-        self.options.budget.is_capped()
-    }
-
     /// The longest time of an attempt.
     pub fn attempt_limit(&self) -> Duration {
         self.options.attempt
@@ -154,11 +149,6 @@ impl Client {
     /// The budget of the run.
     pub fn budget(&self) -> &Budget {
         &self.options.budget
-    }
-
-    /// What the calls cost so far; see [`Budget::spent_usd`].
-    pub fn spent_usd(&self) -> f64 {
-        self.options.budget.spent_usd()
     }
 }
 
@@ -300,7 +290,7 @@ impl Live {
                     }
                     (error.to_string(), None, 0)
                 }
-                Attempt::NoResponse { why, .. } => (why, None, 0),
+                Attempt::NoResponse(error) => (error.why, None, 0),
             };
             progress.why = why;
             let wait = self.wait(progress, asked.unwrap_or_default(), ahead)?;
@@ -347,9 +337,9 @@ impl Live {
         let most = call.request.max_tokens;
         let worst = self.endpoint.worst_usd(prompt, most, at).unwrap_or(0.0);
         let reserved = self.unless(call.role, options.budget.reserve(worst)).await?;
-        let reserved = reserved.map_err(|why| match why {
-            NotReserved::OverBudget(why) => CallError::OverBudget(why.to_string()),
-            NotReserved::NotKept(why) => halted(self.switch.stop(None, why)),
+        let reserved = reserved.map_err(|error| match error {
+            CallError::Halted(why) => halted(self.switch.stop(None, why)),
+            error => error,
         })?;
         progress.attempts += 1;
         sent.add(1, worst);
@@ -364,8 +354,10 @@ impl Live {
         let cost = match &attempt {
             Attempt::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
             // It was billed, or may have been.
-            Attempt::Unreadable { .. } | Attempt::NoResponse { sent: true, .. } => worst,
-            Attempt::Fault(..) | Attempt::NoResponse { sent: false, .. } => 0.0,
+            Attempt::Unreadable { .. } | Attempt::NoResponse(TransportError { sent: true, .. }) => {
+                worst
+            }
+            Attempt::Fault(..) | Attempt::NoResponse(_) => 0.0,
         };
         reserved.settle(cost);
         sent.add(0, cost - worst);
@@ -432,7 +424,7 @@ fn chance(seed: u64, call: &Call, body: &[u8]) -> [u8; 32] {
 mod tests {
     use super::*;
     use crate::providers::OpenAiChat;
-    use crate::{ModelRequest, Settings};
+    use crate::{Request, Settings};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -469,7 +461,7 @@ mod tests {
         let folder = tempfile::TempDir::new().unwrap();
         let live = live_within(Budget::unwritable(&folder.path().join("spent.txt")));
         let sent = Sent::default();
-        let request = live.model().request(ModelRequest::of("", "What?", 9));
+        let request = live.model().request(Request::of("", "What?", 9));
         let call = Call { role: ModelRole::Judge, replicate: 0, request };
         let error = live.call_counted(call, &sent).await.unwrap_err();
         assert_eq!(error, CallError::Halted(live.halted().unwrap().reason));

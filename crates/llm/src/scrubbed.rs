@@ -96,7 +96,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::{Finish, ModelRequest, NoUsage, Reply, Settings, Speaker};
+    use crate::{Finish, NoUsage, Reply, Request, Settings, Speaker};
     use recap_core::model::{ModelRole, Timing};
 
     /// Answers with a fixed text, and keeps what it was asked.
@@ -127,7 +127,7 @@ mod tests {
         let model = Model { provider: "p".to_owned(), name: "m".to_owned(), settings };
         let parrot = Arc::new(Parrot { model: model.clone(), says, asked: Mutex::default() });
         let scrubbed = Scrubbed::new(Arc::<Parrot>::clone(&parrot), KnownSecrets::default());
-        let request = model.request(ModelRequest::of(system, text, 9));
+        let request = model.request(Request::of(system, text, 9));
         let call = Call { role: ModelRole::Answerer, replicate: 0, request };
         let answered = scrubbed.call(call).await.unwrap();
         let asked = parrot.asked.lock().unwrap();
@@ -194,7 +194,7 @@ mod tests {
         let model = Model { provider: "p".to_owned(), name: "m".to_owned(), settings };
         let ask = async |known, text: &str| {
             let recording = Arc::new(Recording(model.clone(), known));
-            let request = model.request(ModelRequest::of("", text, 9));
+            let request = model.request(Request::of("", text, 9));
             let call = Call { role: ModelRole::Judge, replicate: 0, request };
             Scrubbed::where_not_recorded(recording, KnownSecrets::default())
                 .call(call)

@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             // Where nobody reads standard error, the exit code still speaks.
             let _ = write!(std::io::stderr(), "{failure}");
-            ExitCode::from(failure.code().number())
+            ExitCode::from(failure.code.number())
         }
     }
 }

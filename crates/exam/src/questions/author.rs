@@ -22,7 +22,7 @@ use recap_core::model::{
     Message, MessageIndex, ModelRole, Question, QuestionKind, RIGHT, Role, Session,
 };
 use recap_core::text::Normal;
-use recap_llm::{Llm, ModelRequest, Schema};
+use recap_llm::{Llm, Request, Schema};
 
 /// Version of the prompt: questions of different versions are not compared.
 pub const QUESTION_PROMPT: u32 = 1;
@@ -271,7 +271,7 @@ fn stretches<'p>(
 }
 
 /// The request for questions about a part.
-fn asked(session: &Session, part: &[MessageIndex]) -> ModelRequest {
+fn asked(session: &Session, part: &[MessageIndex]) -> Request {
     let text = |at: &MessageIndex| clipped(&session.messages[*at as usize]);
     let texts: Vec<String> = part.iter().map(text).collect();
     let fence = Fence::around(texts.iter().map(String::as_str));
@@ -286,9 +286,9 @@ fn asked(session: &Session, part: &[MessageIndex]) -> ModelRequest {
         .replace("{{mark}}", mark)
         .replace("{{most}}", &MOST.to_string())
         .replace("{{kinds}}", &kinds.join(", "));
-    ModelRequest {
+    Request {
         schema: Some(Schema { name: "questions".to_owned(), json: schema() }),
-        ..ModelRequest::of(system, document, REPLY_TOKENS)
+        ..Request::of(system, document, REPLY_TOKENS)
     }
 }
 

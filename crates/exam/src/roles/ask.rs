@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use recap_core::model::ModelRole;
 use recap_llm::{
-    Answered, Call, CallError, Fault, FaultKind, Finish, Llm, Message, ModelRequest, Speaker,
+    Answered, Call, CallError, Fault, FaultKind, Finish, Llm, Message, Request, Speaker,
 };
 
 /// Why a model's reply cannot be used. The text quotes neither question nor
@@ -106,18 +106,18 @@ pub(crate) struct ModelClient<'a> {
 
 impl ModelClient<'_> {
     /// Largest number of tokens that the model may write for a question.
-    pub(crate) fn bound(&self, question: &ModelRequest) -> u64 {
+    pub(crate) fn bound(&self, question: &Request) -> u64 {
         question.max_tokens + self.llm.model().settings.room
     }
 
     /// Sends a question and returns the reply.
-    pub(crate) async fn put(&self, question: ModelRequest) -> Result<Answered, CallError> {
+    pub(crate) async fn put(&self, question: Request) -> Result<Answered, CallError> {
         self.llm.call(self.call(question)).await
     }
 
     /// Tells the model whether the role could use its reply to a question: a model that is
     /// of no use is stopped, and a resumed run asks again for what cannot be read.
-    pub(crate) fn rate<T>(&self, question: ModelRequest, read: &Result<T, NoReply>) {
+    pub(crate) fn rate<T>(&self, question: Request, read: &Result<T, NoReply>) {
         match read {
             Ok(_) => self.llm.used(self.role),
             Err(why) if why.spares_the_model() => {}
@@ -128,7 +128,7 @@ impl ModelClient<'_> {
         }
     }
 
-    fn call(&self, question: ModelRequest) -> Call {
+    fn call(&self, question: Request) -> Call {
         let request = self.llm.model().request(question);
         Call { role: self.role, replicate: self.replicate, request }
     }
@@ -140,9 +140,9 @@ impl ModelClient<'_> {
     /// reply.
     pub(crate) async fn ask<T>(
         &self,
-        question: ModelRequest,
+        question: Request,
         read: impl Fn(ReplyText<'_>) -> Result<T, String>,
-        seen: impl FnMut(&ModelRequest, &Answered),
+        seen: impl FnMut(&Request, &Answered),
     ) -> Result<T, NoReply> {
         let read = self.ask_twice(question.clone(), read, seen).await;
         self.rate(question, &read);
@@ -151,9 +151,9 @@ impl ModelClient<'_> {
 
     async fn ask_twice<T>(
         &self,
-        mut question: ModelRequest,
+        mut question: Request,
         read: impl Fn(ReplyText<'_>) -> Result<T, String>,
-        mut seen: impl FnMut(&ModelRequest, &Answered),
+        mut seen: impl FnMut(&Request, &Answered),
     ) -> Result<T, NoReply> {
         let bound = self.bound(&question);
         let mut wrong = String::new();
@@ -178,7 +178,7 @@ impl ModelClient<'_> {
 }
 
 /// Appends a reply and the error in it. Most providers refuse an empty message.
-pub(crate) fn send_back(question: &mut ModelRequest, reply: &str, why: &str) {
+pub(crate) fn send_back(question: &mut Request, reply: &str, why: &str) {
     let mut text = format!(
         "Your reply cannot be used: {why}.\nReply to the same request again, in the form that \
          it asks for and with nothing else."
@@ -334,10 +334,10 @@ mod tests {
         if sum <= 9 { Ok(sum) } else { Err(format!("{sum} is more than 9")) }
     }
 
-    fn question() -> ModelRequest {
+    fn question() -> Request {
         let json = json!({"type": "object"});
         let schema = Some(Schema { name: "sum".to_owned(), json });
-        ModelRequest { schema, ..ModelRequest::of("Add.", "4 + 5", 50) }
+        Request { schema, ..Request::of("Add.", "4 + 5", 50) }
     }
 
     async fn ask(llm: &Scripted) -> Result<u32, NoReply> {

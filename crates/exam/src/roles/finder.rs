@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 
 use super::ask::{ModelClient, ReplyText};
 use recap_core::model::ModelRole;
-use recap_llm::{Llm, ModelRequest};
+use recap_llm::{Llm, Request};
 use recap_strategy::{Archived, ByMeaning, Channel, Tool};
 
 /// A recovery channel as the answerer uses it.
@@ -111,7 +111,7 @@ impl Embedder {
     /// The embedding of a text.
     async fn embedded(&self, text: &str) -> Result<Vec<f64>, String> {
         let client = ModelClient { llm: &*self.llm, role: ModelRole::Embedder, replicate: 0 };
-        let answered = client.put(ModelRequest::of("", text, 0)).await;
+        let answered = client.put(Request::of("", text, 0)).await;
         let answered = answered.map_err(|error| self.no_answer(&error.to_string()))?;
         let reply = ReplyText::of(&answered, 0).map_err(|why| self.no_answer(&why.to_string()))?;
         let vector: Vec<f64> = serde_json::from_str(reply.text)

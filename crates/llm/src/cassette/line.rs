@@ -21,20 +21,6 @@ pub type Scrub = Arc<dyn Fn(&str) -> String + Send + Sync>;
 /// Version of the format. A line of another version is an error.
 const VERSION: u32 = 1;
 
-/// Why a line is no recorded call.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LineError {
-    /// It is not of the form of a call.
-    #[error("{0}")]
-    Syntax(String),
-    /// Another version of the program wrote it.
-    #[error("its format is version {0}, this program reads version {VERSION}")]
-    Version(u64),
-    /// Its key is none.
-    #[error("the key is not 64 hexadecimal digits")]
-    Key,
-}
-
 /// A line: the key of a call, and its outcome. The texts of the request are not
 /// stored.
 #[derive(Debug, Serialize, Deserialize)]
@@ -97,7 +83,15 @@ impl CassetteLine {
         scrub: &Scrub,
     ) -> Option<Self> {
         let stored = match outcome {
-            Ok(answered) => StoredOutcome::of_reply(answered),
+            Ok(Answered { reply, timing, .. }) => {
+                let (Reply { text, finish, usage, model }, timing) = (reply.clone(), *timing);
+                let tokens = match usage {
+                    Ok(tokens) => StoredTokens::Known(tokens),
+                    Err(NoUsage::Missing) => StoredTokens::Missing,
+                    Err(NoUsage::Contradictory(why)) => StoredTokens::Contradictory(why),
+                };
+                StoredOutcome::Reply { text, finish, model, tokens, timing }
+            }
             Err(CallError::Rejected(fault)) => StoredOutcome::Rejected(fault.clone()),
             Err(CallError::Malformed(error)) => StoredOutcome::Malformed(error.clone()),
             Err(_) => return None,
@@ -119,17 +113,19 @@ impl CassetteLine {
     ///
     /// # Errors
     /// A description of what is wrong with the line.
-    pub fn read(text: &str) -> Result<Self, LineError> {
+    pub fn read(text: &str) -> Result<Self, String> {
         let line: Self = serde_json::from_str(text).map_err(|error| {
-            let message = json_error(&error.to_string());
-            another_version(text).map_or(LineError::Syntax(message), LineError::Version)
+            let found =
+                serde_json::from_str::<Value>(text).ok().and_then(|line| line["v"].as_u64());
+            let version = found.and_then(another_version);
+            version.unwrap_or_else(|| json_error(&error.to_string()))
         })?;
-        if line.v != VERSION {
-            return Err(LineError::Version(line.v.into()));
+        if let Some(problem) = another_version(line.v.into()) {
+            return Err(problem);
         }
         let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         if line.key.len() != 64 || !line.key.bytes().all(hex) {
-            return Err(LineError::Key);
+            return Err("the key is not 64 hexadecimal digits".to_owned());
         }
         Ok(line)
     }
@@ -198,23 +194,13 @@ impl CassetteLine {
     }
 }
 
-fn another_version(text: &str) -> Option<u64> {
-    let value: Value = serde_json::from_str(text).ok()?;
-    let found = value["v"].as_u64()?;
-    (found != u64::from(VERSION)).then_some(found)
+/// What is wrong with a line of this version of the format.
+fn another_version(found: u64) -> Option<String> {
+    (found != u64::from(VERSION))
+        .then(|| format!("its format is version {found}, this program reads version {VERSION}"))
 }
 
 impl StoredOutcome {
-    fn of_reply(answered: &Answered) -> Self {
-        let Reply { text, finish, usage, model } = answered.reply.clone();
-        let tokens = match usage {
-            Ok(tokens) => StoredTokens::Known(tokens),
-            Err(NoUsage::Missing) => StoredTokens::Missing,
-            Err(NoUsage::Contradictory(why)) => StoredTokens::Contradictory(why),
-        };
-        StoredOutcome::Reply { text, finish, model, tokens, timing: answered.timing }
-    }
-
     /// The same without secrets in any of its texts.
     fn scrubbed(&self, scrub: &Scrub) -> Self {
         let mut value = serde_json::to_value(self).expect("plain data serialises");
@@ -254,29 +240,30 @@ impl Lines {
         let mut warnings = Vec::new();
         let (mut whole, mut ended) = (0, true);
         for (number, raw) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
-            let text =
-                std::str::from_utf8(raw).map_err(|error| LineError::Syntax(error.to_string()));
-            let text = text.map(str::trim_ascii);
-            let line = match text.clone().and_then(|text| match text {
+            let read = std::str::from_utf8(raw).map_err(|error| error.to_string());
+            let read = read.map(str::trim_ascii).and_then(|text| match text {
                 "" => Ok(None),
-                text => CassetteLine::read(text).map(Some),
-            }) {
+                text => Ok(Some((text, CassetteLine::read(text)?))),
+            });
+            let line = match read {
                 Ok(line) => line,
                 Err(_) if !raw.ends_with(b"\n") && is_torn(raw, whole > 0) => {
                     warnings.push(torn(file, number));
                     break;
                 }
                 Err(problem) => {
-                    return Err(CassetteError::Line {
-                        file: file.to_owned(),
-                        line: number,
-                        problem,
+                    let file = file.display();
+                    return Err(CassetteError {
+                        message: format!(
+                            "the line is not a recorded call: {problem}\n  --> {file}:{number}"
+                        ),
+                        help: "delete that line: a recording run makes the call again",
                     });
                 }
             };
             whole += raw.len();
             ended = raw.ends_with(b"\n");
-            let (Some(line), Ok(text)) = (line, text) else { continue };
+            let Some((text, line)) = line else { continue };
             let first = *numbers.entry(line.key.clone()).or_insert(number);
             match lines.entry(line.key.clone()) {
                 Entry::Vacant(free) => {

@@ -20,17 +20,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use jiff::Timestamp;
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::json;
 use thiserror::Error;
 
-use crate::{Answered, Call, CallError, Model, call_usd};
+use crate::{Answered, Call, CallError, Model, Request, call_usd};
 use line::{CassetteLine, Lines};
 use recap_billing::pricing::ModelPrices;
 use recap_core::text::io_remedy;
 
 pub(crate) use line::Recorded;
-pub use line::{LineError, Scrub};
+pub use line::Scrub;
 
 /// The purpose for which a cassette is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,174 +221,79 @@ fn held(file: &Path) -> Result<File, CassetteError> {
     options.read(true).write(true).create(true).truncate(false);
     let journal = options.open(file).map_err(io("write", file))?;
     match journal.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(CassetteError::Busy { file: file.to_owned() }),
+        Err(TryLockError::WouldBlock) => Err(CassetteError {
+            message: format!("another run is recording to the cassette\n  --> {}", file.display()),
+            help: "wait for its end, or record to another file and merge the two with `sort -u`",
+        }),
         Ok(()) | Err(TryLockError::Error(_)) => Ok(journal),
     }
 }
 
+/// The error for an action, as an infinitive, that the system failed to do.
 fn io(action: &'static str, file: &Path) -> impl FnOnce(io::Error) -> CassetteError {
-    move |source| CassetteError::Io { action, file: file.to_owned(), source }
-}
-
-// What is wrong with a cassette.
-
-/// An error of a cassette.
-#[derive(Debug, Error)]
-pub enum CassetteError {
-    /// The system failed to read or write it.
-    #[error("cannot {action} the cassette: {source}\n  --> {}", file.display())]
-    Io {
-        /// The failed action, as an infinitive.
-        action: &'static str,
-        /// Path of the cassette.
-        file: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
-    /// A line is not a recorded call.
-    #[error(
-        "the line is not a recorded call: {problem}\n  --> {}:{line}",
-        file.display()
-    )]
-    Line {
-        /// Path of the cassette.
-        file: PathBuf,
-        /// Number of the line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        problem: LineError,
-    },
-    /// Two cassettes hold different replies to the same call.
-    #[error(
-        "{call} (key {key}) has one reply in {} and another in {}",
-        first.display(), second.display()
-    )]
-    Contradiction {
-        /// Role, model and repetition of the call.
-        call: String,
-        /// The beginning of its key.
-        key: String,
-        /// The first file.
-        first: PathBuf,
-        /// The other one.
-        second: PathBuf,
-    },
-    /// Another program is recording to it.
-    #[error(
-        "another run is recording to the cassette\n  --> {}",
-        file.display()
-    )]
-    Busy {
-        /// Path of the cassette.
-        file: PathBuf,
-    },
-}
-
-impl CassetteError {
-    /// What the user can do about it.
-    pub fn help(&self) -> &'static str {
-        match self {
-            CassetteError::Io { source, .. } => {
-                io_remedy(source, "check the path, and whether it may be read and written")
-            }
-            CassetteError::Line { .. } => "delete that line: a recording run makes the call again",
-            CassetteError::Contradiction { .. } => {
-                "the two were recorded with calls of their own: a run can be replayed from either, \
-                 not from both; share one cassette among runs, or ask at temperature 0"
-            }
-            CassetteError::Busy { .. } => {
-                "wait for its end, or record to another file and merge the two with `sort -u`"
-            }
-        }
+    move |error| CassetteError {
+        message: format!("cannot {action} the cassette: {error}\n  --> {}", file.display()),
+        help: io_remedy(&error, "check the path, and whether it may be read and written"),
     }
+}
+
+/// What is wrong with a cassette, and where.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct CassetteError {
+    message: String,
+    /// What the user can do about it.
+    pub help: &'static str,
 }
 
 // Several cassettes as one.
 
-/// The calls of several cassettes, each once.
-#[derive(Debug)]
-pub struct Merged {
-    lines: BTreeMap<String, Box<str>>,
-    /// What is odd about the files but no error.
-    pub warnings: Vec<String>,
-}
+/// What to do about two replies to one call.
+const CONTRADICTION: &str = "the two were recorded with calls of their own: a run can be replayed \
+    from either, not from both; share one cassette among runs, or ask at temperature 0";
 
-impl Merged {
-    /// Reads cassettes. Of the same reply that several hold, the quickest counts.
-    ///
-    /// # Errors
-    /// If one cannot be read, or two hold different replies to the same call.
-    pub fn of(files: &[PathBuf]) -> Result<Self, CassetteError> {
-        let mut known: BTreeMap<String, (Box<str>, &Path)> = BTreeMap::new();
-        let mut warnings = Vec::new();
-        for file in files {
-            let read = Lines::read(file, &fs::read(file).map_err(io("read", file))?)?;
-            warnings.extend(read.warnings);
-            for (key, line) in read.lines {
-                match known.entry(key) {
-                    Entry::Vacant(free) => {
-                        free.insert((line, file));
+/// The lines of several cassettes, each call once, and what is odd about the files but no error.
+/// Of the same reply that several hold, the quickest counts.
+///
+/// # Errors
+/// If one cannot be read, or two hold different replies to the same call.
+pub fn merged(files: &[PathBuf]) -> Result<(Vec<Box<str>>, Vec<String>), CassetteError> {
+    let mut known: BTreeMap<String, (Box<str>, &Path)> = BTreeMap::new();
+    let mut warnings = Vec::new();
+    for file in files {
+        let read = Lines::read(file, &fs::read(file).map_err(io("read", file))?)?;
+        warnings.extend(read.warnings);
+        for (key, line) in read.lines {
+            match known.entry(key) {
+                Entry::Vacant(free) => {
+                    free.insert((line, file));
+                }
+                Entry::Occupied(mut taken) => {
+                    let (earlier, first) = taken.get();
+                    let one = |line| CassetteLine::read(line).expect("it was read before");
+                    let (earlier, later) = (one(earlier), one(&line));
+                    if !earlier.says_the_same(&later) {
+                        let message = format!(
+                            "{} (key {}) has one reply in {} and another in {}",
+                            later.about(),
+                            &later.key[..12],
+                            first.display(),
+                            file.display()
+                        );
+                        return Err(CassetteError { message, help: CONTRADICTION });
                     }
-                    Entry::Occupied(mut taken) => {
-                        let (earlier, first) = taken.get();
-                        let one = |line| CassetteLine::read(line).expect("it was read before");
-                        let (earlier, later) = (one(earlier), one(&line));
-                        if !earlier.says_the_same(&later) {
-                            return Err(CassetteError::Contradiction {
-                                call: later.about(),
-                                key: later.key[..12].to_owned(),
-                                first: first.to_path_buf(),
-                                second: file.clone(),
-                            });
-                        }
-                        if later.is_before(&earlier) {
-                            taken.insert((line, file));
-                        }
+                    if later.is_before(&earlier) {
+                        taken.insert((line, file));
                     }
                 }
             }
         }
-        let lines = known.into_iter().map(|(key, (line, _))| (key, line)).collect();
-        Ok(Self { lines, warnings })
     }
-
-    /// The number of calls.
-    pub fn len(&self) -> usize {
-        self.lines.len()
-    }
-
-    /// Whether there is no call.
-    pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
-    }
-
-    /// Writes a cassette of them, sorted.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn write(&self, file: &Path) -> Result<(), CassetteError> {
-        let sorted: String = self.lines.values().flat_map(|line| [line, "\n"]).collect();
-        fs::write(file, sorted).map_err(io("write", file))
-    }
+    let lines = known.into_values().map(|(line, _)| line);
+    Ok((lines.collect(), warnings))
 }
 
 // The key by which equal calls are recognised.
-
-/// Everything that determines a model's answer, in the order of its hashing.
-#[derive(Serialize)]
-struct Content<'a> {
-    provider: &'a str,
-    model: &'a str,
-    max_tokens: u64,
-    temperature: Option<f64>,
-    effort: Option<&'a str>,
-    system: &'a str,
-    messages: Vec<(&'static str, &'a str)>,
-    /// Providers write a reply's fields in the order of its schema, so that the
-    /// order of keys is content too.
-    schema: Option<(&'a str, &'a Value)>,
-    replicate: u32,
-}
 
 /// The content key of a call: BLAKE3, hex, over a fixed JSON form of provider,
 /// model, parameters, texts, schema and repetition.
@@ -397,24 +301,22 @@ struct Content<'a> {
 /// The role, the address and key of the provider, and the cache breakpoint do
 /// not change the answer and are left out.
 pub fn key(model: &Model, call: &Call) -> String {
-    let request = &call.request;
-    let content = Content {
-        provider: &model.provider,
-        model: &request.model,
-        max_tokens: request.max_tokens,
-        temperature: request.temperature,
-        effort: request.effort.as_deref(),
-        system: &request.system,
-        messages: request
-            .messages
-            .iter()
-            .map(|message| (message.speaker.as_str(), message.text.as_str()))
-            .collect(),
-        schema: request.schema.as_ref().map(|schema| (schema.name.as_str(), &schema.json)),
-        replicate: call.replicate,
-    };
-    let json = serde_json::to_vec(&content).expect("plain data serialises");
-    blake3::hash(&json).to_hex().to_string()
+    let Request { messages, schema, .. } = &call.request;
+    let messages = messages.iter().map(|message| (message.speaker.as_str(), &message.text));
+    // The order of keys is content too, also within the schema: providers write a reply's fields
+    // in that order.
+    let content = json!({
+        "provider": model.provider,
+        "model": call.request.model,
+        "max_tokens": call.request.max_tokens,
+        "temperature": call.request.temperature,
+        "effort": call.request.effort,
+        "system": call.request.system,
+        "messages": messages.collect::<Vec<_>>(),
+        "schema": schema.as_ref().map(|schema| (&schema.name, &schema.json)),
+        "replicate": call.replicate,
+    });
+    blake3::hash(content.to_string().as_bytes()).to_hex().to_string()
 }
 
 #[cfg(test)]
@@ -422,7 +324,7 @@ mod key_tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Message, ModelRequest, Schema, Settings, Speaker};
+    use crate::{Message, Request, Schema, Settings, Speaker};
     use recap_core::model::ModelRole;
 
     fn model() -> Model {
@@ -432,8 +334,7 @@ mod key_tests {
 
     fn call() -> Call {
         let schema = Schema { name: "s".to_owned(), json: json!({"b": 1, "a": 2}) };
-        let question =
-            ModelRequest { schema: Some(schema), ..ModelRequest::of("Be brief.", "Why?", 9) };
+        let question = Request { schema: Some(schema), ..Request::of("Be brief.", "Why?", 9) };
         Call { role: ModelRole::Judge, replicate: 2, request: model().request(question) }
     }
 

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Provider, figure, list, model, required, sums_to, text};
+use super::{Provider, figure, list, model, required, sums_to, text, without_null};
 use crate::call::{FaultKind, WireError};
 use crate::{Finish, NoUsage, Reply, Request, Tokens};
 use recap_core::model::Usage;
@@ -36,25 +36,21 @@ impl Provider for Anthropic {
         let messages = request.messages.iter().map(
             |message| json!({"role": message.speaker.as_str(), "content": block(&message.text)}),
         );
-        let mut body = json!({"model": request.model, "max_tokens": request.max_tokens});
-        if !request.system.is_empty() {
-            body["system"] = block(&request.system);
+        let mut system = Some(block(&request.system)).filter(|_| !request.system.is_empty());
+        if let Some(system) = system.as_mut().filter(|_| request.shared_system) {
+            system[0]["cache_control"] = json!({"type": "ephemeral"});
         }
-        if !request.system.is_empty() && request.shared_system {
-            body["system"][0]["cache_control"] = json!({"type": "ephemeral"});
-        }
-        body["messages"] = messages.collect();
-        if let Some(temperature) = request.temperature {
-            body["temperature"] = temperature.into();
-        }
-        if let Some(effort) = &request.effort {
-            body["output_config"]["effort"] = effort.as_str().into();
-        }
-        if let Some(schema) = &request.schema {
-            let format = json!({"type": "json_schema", "schema": schema.json});
-            body["output_config"]["format"] = format;
-        }
-        body
+        let format = request.schema.as_ref();
+        let format = format.map(|schema| json!({"type": "json_schema", "schema": schema.json}));
+        let config = without_null(json!({"effort": request.effort, "format": format}));
+        without_null(json!({
+            "model": request.model,
+            "max_tokens": request.max_tokens,
+            "system": system,
+            "messages": messages.collect::<Vec<Value>>(),
+            "temperature": request.temperature,
+            "output_config": Some(config).filter(|config| *config != json!({})),
+        }))
     }
 
     fn reply(&self, body: &Value) -> Result<Reply, WireError> {

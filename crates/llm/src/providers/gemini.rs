@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{Provider, figure, model, required, rest, sums_to, text};
+use super::{Provider, figure, model, required, rest, sums_to, text, without_null};
 use crate::call::{FaultKind, WireError};
 use crate::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
 use recap_core::model::Usage;
@@ -39,28 +39,24 @@ impl Provider for Gemini {
             };
             json!({"role": role, "parts": [{"text": message.text}]})
         });
-        let mut config = json!({"maxOutputTokens": request.max_tokens});
-        if let Some(temperature) = request.temperature {
-            config["temperature"] = temperature.into();
-        }
-        if let Some(effort) = &request.effort {
+        let schema = request.schema.as_ref();
+        let config = without_null(json!({
+            "maxOutputTokens": request.max_tokens,
+            "temperature": request.temperature,
             // Supported from Gemini 3 on; 2.5 knows only budgets of tokens, and
             // rejects a level.
-            config["thinkingConfig"] = json!({"thinkingLevel": effort});
-        }
-        if let Some(schema) = &request.schema {
-            config["responseMimeType"] = "application/json".into();
+            "thinkingConfig": request.effort.as_ref().map(|effort| json!({"thinkingLevel": effort})),
+            "responseMimeType": schema.map(|_| "application/json"),
             // `responseSchema` is OpenAPI's dialect, which has no
             // `additionalProperties`; this one is JSON Schema.
-            config["responseJsonSchema"] = schema.json.clone();
-        }
-        let mut body = json!({});
-        if !request.system.is_empty() {
-            body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
-        }
-        body["contents"] = contents.collect();
-        body["generationConfig"] = config;
-        body
+            "responseJsonSchema": schema.map(|schema| &schema.json),
+        }));
+        let system = Some(&request.system).filter(|text| !text.is_empty());
+        without_null(json!({
+            "systemInstruction": system.map(|text| json!({"parts": [{"text": text}]})),
+            "contents": contents.collect::<Vec<Value>>(),
+            "generationConfig": config,
+        }))
     }
 
     fn reply(&self, body: &Value) -> Result<Reply, WireError> {

@@ -95,6 +95,12 @@ pub trait Provider: Sync {
     }
 }
 
+/// An object without the fields that are null: what is not asked for is not sent.
+fn without_null(mut object: Value) -> Value {
+    object.as_object_mut().expect("it is one").retain(|_, field| !field.is_null());
+    object
+}
+
 /// A text that every body has.
 fn text<'a>(body: &'a Value, name: &'static str) -> Result<&'a str, WireError> {
     body[name].as_str().ok_or(WireError::Lacks(name.into()))

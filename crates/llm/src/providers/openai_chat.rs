@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Provider, figure, model, required, rest, sums_to, text};
+use super::{Provider, figure, model, required, rest, sums_to, text, without_null};
 use crate::call::{FaultKind, WireError};
 use crate::{Finish, NoUsage, Reply, Request, Tokens};
 use recap_core::model::Usage;
@@ -39,21 +39,20 @@ impl Provider for OpenAiChat {
         let system = Some(&request.system).filter(|text| !text.is_empty());
         let system = system.map(|text| json!({"role": "system", "content": text}));
         let messages: Vec<Value> = system.into_iter().chain(said(request)).collect();
-        let mut body = json!({"model": request.model, "messages": messages});
-        body[self.max_tokens] = request.max_tokens.into();
-        if let Some(temperature) = request.temperature {
-            body["temperature"] = temperature.into();
-        }
-        if let Some(effort) = &request.effort {
-            body["reasoning_effort"] = effort.as_str().into();
-        }
-        if let Some(schema) = &request.schema {
-            body["response_format"] = json!({
+        let format = request.schema.as_ref().map(|schema| {
+            json!({
                 "type": "json_schema",
                 "json_schema": {"name": schema.name, "strict": true, "schema": schema.json},
-            });
-        }
-        body
+            })
+        });
+        without_null(json!({
+            "model": request.model,
+            "messages": messages,
+            self.max_tokens: request.max_tokens,
+            "temperature": request.temperature,
+            "reasoning_effort": request.effort,
+            "response_format": format,
+        }))
     }
 
     fn reply(&self, body: &Value) -> Result<Reply, WireError> {

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::openai_chat::{openai_tokens, said};
-use super::{Provider, list, model, text};
+use super::{Provider, list, model, text, without_null};
 use crate::call::{Fault, FaultKind, WireError};
 use crate::{Finish, Reply, Request};
 
@@ -25,28 +25,24 @@ impl Provider for OpenAiResponses {
     }
 
     fn encode(&self, request: &Request) -> Value {
-        let mut body = json!({"model": request.model});
-        if !request.system.is_empty() {
-            body["instructions"] = request.system.as_str().into();
-        }
-        body["input"] = said(request).collect();
-        body["max_output_tokens"] = request.max_tokens.into();
-        body["store"] = false.into();
-        if let Some(temperature) = request.temperature {
-            body["temperature"] = temperature.into();
-        }
-        if let Some(effort) = &request.effort {
-            body["reasoning"] = json!({"effort": effort});
-        }
-        if let Some(schema) = &request.schema {
-            body["text"] = json!({"format": {
+        let format = request.schema.as_ref().map(|schema| {
+            json!({"format": {
                 "type": "json_schema",
                 "name": schema.name,
                 "strict": true,
                 "schema": schema.json,
-            }});
-        }
-        body
+            }})
+        });
+        without_null(json!({
+            "model": request.model,
+            "instructions": Some(&request.system).filter(|text| !text.is_empty()),
+            "input": said(request).collect::<Vec<Value>>(),
+            "max_output_tokens": request.max_tokens,
+            "store": false,
+            "temperature": request.temperature,
+            "reasoning": request.effort.as_ref().map(|effort| json!({"effort": effort})),
+            "text": format,
+        }))
     }
 
     fn reply(&self, body: &Value) -> Result<Reply, WireError> {

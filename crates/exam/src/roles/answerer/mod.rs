@@ -16,7 +16,7 @@ use super::ask::{Fence, ModelClient, NoReply, ReplyText};
 use super::finder::Finder;
 use recap_core::model::{ModelRole, Role};
 use recap_llm as llm;
-use recap_llm::ModelRequest;
+use recap_llm::Request;
 
 /// Largest length of an answer in tokens of the run's counter.
 pub const ANSWER_TOKENS: u64 = 120;
@@ -186,8 +186,8 @@ impl Answerer for Llm {
 
 /// The request for one question, after the system text that all questions to a
 /// context share.
-pub(crate) fn question(system: &str, text: &str) -> ModelRequest {
-    ModelRequest { shared_system: true, ..ModelRequest::of(system, text, ANSWER_TOKENS) }
+pub(crate) fn question(system: &str, text: &str) -> Request {
+    Request { shared_system: true, ..Request::of(system, text, ANSWER_TOKENS) }
 }
 
 /// The rules and the context. The time of the questions is after the context,

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use super::{Searched, question, time};
 use crate::roles::ask::{Fence, ModelClient, ReplyText};
 use crate::roles::finder::Finder;
-use recap_llm::{Message, ModelRequest, Speaker};
+use recap_llm::{Message, Request, Speaker};
 use recap_strategy::{Archived, Tool};
 
 /// Version of the text that offers the searches: answers to different versions
@@ -66,7 +66,7 @@ pub(super) async fn ask(
 }
 
 /// The request for a question, with the searches that the model may call.
-fn offered(system: &str, text: &str, finder: &Finder<'_>) -> ModelRequest {
+fn offered(system: &str, text: &str, finder: &Finder<'_>) -> Request {
     let tools = finder.tools();
     let list: String =
         tools.iter().map(|tool| format!("- `{}`: {}\n", tool.name, tool.description)).collect();

@@ -9,7 +9,7 @@ use crate::roles::ask::{self, ModelClient, NoReply, ReplyText};
 use recap_core::model::{ModelRole, Role};
 use recap_core::tokens::Counter;
 use recap_llm as llm;
-use recap_llm::{Answered, CallError, FaultKind, Message, ModelRequest, Schema, Speaker};
+use recap_llm::{Answered, CallError, FaultKind, Message, Request, Schema, Speaker};
 use recap_strategy::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Produced, Reply,
     SessionState, Task, TaskMessage,
@@ -44,7 +44,7 @@ impl Llm {
     }
 
     /// The tokens of one call: the whole prompt, including its cached part.
-    fn usage(&self, question: &ModelRequest, answered: &Answered) -> CallUsage {
+    fn usage(&self, question: &Request, answered: &Answered) -> CallUsage {
         match &answered.reply.usage {
             Ok(tokens) => CallUsage { input: tokens.usage.prompt(), output: tokens.usage.output },
             Err(_) => {
@@ -63,7 +63,7 @@ impl Compactor for Llm {
         let client =
             ModelClient { llm: &*self.llm, role: ModelRole::Compactor, replicate: self.replicate };
         let (mut usage, mut latency_ms, mut recorded) = (CallUsage::default(), None, true);
-        let seen = |question: &ModelRequest, answered: &Answered| {
+        let seen = |question: &Request, answered: &Answered| {
             let call = self.usage(question, answered);
             usage.input += call.input;
             usage.output += call.output;
@@ -158,22 +158,22 @@ fn error(failure: NoReply) -> CompactorError {
 const OPENING: &str = "[The conversation begins.]";
 
 /// The request that is sent to a model for a task.
-pub(crate) fn question(task: &Task) -> ModelRequest {
+pub(crate) fn question(task: &Task) -> Request {
     let (prompt, live, schema) = match task {
         Task::SessionState { prompt, .. } => (prompt, None, Some(state_schema())),
         Task::Continuation { prompt, live, .. } => (prompt, live.as_ref(), None),
         Task::Digest { prompt, .. } => (prompt, None, None),
     };
     let question = match live {
-        Some(live) => ModelRequest {
+        Some(live) => Request {
             system: live.system.clone(),
             messages: turns(live, prompt),
             max_tokens: task.max_tokens(),
-            ..ModelRequest::default()
+            ..Request::default()
         },
-        None => ModelRequest::of("", filled(prompt, task.messages()), task.max_tokens()),
+        None => Request::of("", filled(prompt, task.messages()), task.max_tokens()),
     };
-    ModelRequest { schema, ..question }
+    Request { schema, ..question }
 }
 
 /// The four fields of SessionState in its published design (000, "SessionState

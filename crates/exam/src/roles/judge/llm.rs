@@ -12,7 +12,7 @@ use recap_core::model::{
     Expectation, Judgement, ModelRole, NoGrade, QuestionKind, Source, Verdict,
 };
 use recap_llm as llm;
-use recap_llm::{ModelRequest, Schema};
+use recap_llm::{Request, Schema};
 
 /// Version of the judge's prompt: grades by different versions are never
 /// compared.
@@ -104,7 +104,7 @@ pub(crate) fn needs_call(grading: &Grading<'_>) -> bool {
 }
 
 /// The request to grade an answer.
-pub(crate) fn question(grading: &Grading<'_>) -> ModelRequest {
+pub(crate) fn question(grading: &Grading<'_>) -> Request {
     let (criteria, form, schema) = match grading.expect {
         Expectation::AnyOf(_) => {
             let stale = if grading.stale.is_empty() { "" } else { STALE };
@@ -123,15 +123,15 @@ pub(crate) fn question(grading: &Grading<'_>) -> ModelRequest {
         Expectation::Rubric(points) => points.len() as u64,
         _ => 0,
     };
-    ModelRequest {
+    Request {
         schema: Some(schema),
         shared_system: true,
-        ..ModelRequest::of(system, document(grading), REPLY_TOKENS + POINT_TOKENS * points)
+        ..Request::of(system, document(grading), REPLY_TOKENS + POINT_TOKENS * points)
     }
 }
 
 /// The request to check what a text says of names.
-pub(crate) fn check(statements: &[Statement]) -> ModelRequest {
+pub(crate) fn check(statements: &[Statement]) -> Request {
     let items: Map<String, Value> =
         (1..).map(item).zip(statements.iter().map(|one| json!(one))).collect();
     let document = serde_json::to_string_pretty(&items).expect("plain data serialises");
@@ -139,10 +139,10 @@ pub(crate) fn check(statements: &[Statement]) -> ModelRequest {
     let verdicts = (1..=statements.len()).map(|n| (item(n), verdict.clone())).collect();
     let schema = Schema { name: "statements".to_owned(), json: closed(Value::Object(verdicts)) };
     let bound = REPLY_TOKENS + POINT_TOKENS * statements.len() as u64;
-    ModelRequest {
+    Request {
         schema: Some(schema),
         shared_system: true,
-        ..ModelRequest::of(STATEMENTS.to_owned(), document, bound)
+        ..Request::of(STATEMENTS.to_owned(), document, bound)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::providers::OpenAiEmbeddings;
-use crate::{Fault, FaultKind, Model, ModelRequest, Settings};
+use crate::{Fault, FaultKind, Model, Request, Settings};
 
 fn decoded(body: &str) -> Result<Reply, String> {
     OpenAiEmbeddings.decode(200, body.as_bytes()).map_err(|error| error.to_string())
@@ -12,7 +12,7 @@ fn decoded(body: &str) -> Result<Reply, String> {
 fn request_contains_only_model_and_text() {
     let settings = Settings { temperature: Some(0.0), effort: Some("low".into()), room: 9 };
     let model = Model { provider: "openai".into(), name: "small".into(), settings };
-    let request = model.request(ModelRequest::of("", "Rum?", 0));
+    let request = model.request(Request::of("", "Rum?", 0));
     let expected = json!({"model": "small", "input": "Rum?"});
     assert_eq!(OpenAiEmbeddings.encode(&request), expected);
     assert_eq!(OpenAiEmbeddings.path(&request), "/v1/embeddings");

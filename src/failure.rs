@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::{fmt, io};
 
-use crate::bench::{BenchError, SelectionError};
 use recap_core::text::{brief, harmless, io_remedy};
 use recap_formats::{DatasetError, Problem};
 use recap_llm::LiveError;
@@ -14,44 +13,40 @@ use recap_strategy::StrategyError;
 
 /// How the program ends, with the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Exit {
     /// The run is complete, and the gate passed.
-    Done,
+    Done = 0,
     /// The gate failed: a measured regression.
-    Failed,
+    Failed = 1,
     /// Usage, data or configuration error.
-    Usage,
+    Usage = 2,
     /// Cells failed, so that there is no verdict.
-    Incomplete,
+    Incomplete = 3,
     /// The inputs and options select nothing to run.
-    Nothing,
+    Nothing = 4,
     /// Interrupted (SIGINT); finished results are kept.
-    Interrupted,
+    Interrupted = 130,
     /// Terminated (SIGTERM); finished results are kept.
-    Terminated,
+    Terminated = 143,
 }
 
 impl Exit {
     /// The process's exit status.
     pub fn number(self) -> u8 {
-        match self {
-            Exit::Done => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::Incomplete => 3,
-            Exit::Nothing => 4,
-            Exit::Interrupted => 130,
-            Exit::Terminated => 143,
-        }
+        self as u8
     }
 }
 
 /// An error for the user, with an exit code and a hint.
 #[derive(Debug)]
 pub struct Failure {
-    code: Exit,
-    message: String,
-    help: Option<String>,
+    /// The exit code that it ends the program with.
+    pub code: Exit,
+    /// What is wrong, and where.
+    pub message: String,
+    /// What the user can do about it.
+    pub help: Option<String>,
 }
 
 impl Failure {
@@ -76,11 +71,6 @@ impl Failure {
         self.help = Some(help.into());
         self
     }
-
-    /// The exit code that the error ends the program with.
-    pub fn code(&self) -> Exit {
-        self.code
-    }
 }
 
 impl fmt::Display for Failure {
@@ -93,6 +83,8 @@ impl fmt::Display for Failure {
     }
 }
 
+impl std::error::Error for Failure {}
+
 impl From<DatasetError> for Failure {
     fn from(error: DatasetError) -> Self {
         // If every session of a folder is broken, there is nothing to measure.
@@ -104,6 +96,13 @@ impl From<DatasetError> for Failure {
     }
 }
 
+/// What is wrong with a data set and where, in one line whatever the data contain.
+pub(crate) fn violation(error: &DatasetError) -> String {
+    let line = error.line.map_or_else(String::new, |line| format!(":{line}"));
+    let what = error.problem.to_string().replace(['\n', '\r'], " ");
+    format!("{}{line}: {what}", error.file)
+}
+
 /// Where strategies and their keys are listed.
 const STRATEGIES: &str =
     "`recap strategies list` names the built-in ones, `recap strategies show NAME` their keys";
@@ -111,56 +110,6 @@ const STRATEGIES: &str =
 impl From<StrategyError> for Failure {
     fn from(error: StrategyError) -> Self {
         Failure::usage(error.to_string()).help(STRATEGIES)
-    }
-}
-
-impl From<SelectionError> for Failure {
-    fn from(error: SelectionError) -> Self {
-        let help = match &error {
-            SelectionError::Unknown { suggestion, .. } => &format!(
-                "`recap strategies list` names all, and one of your own is a TOML file; {suggestion}"
-            ),
-            SelectionError::NoQuestions => {
-                "leave it out, or give a data set with a questions.jsonl"
-            }
-            SelectionError::SameName(_) => "give yours another `name`",
-            SelectionError::Change(_) => {
-                "for example `--set prune.protect=20000`, `--set arachne.2.when.share=0.9` for its \
-                 second stage, or `--set 'gencode: 1.enabled=false; 2.keep_last=5'`"
-            }
-            SelectionError::Values(_) => {
-                "for example `recap tune --strategy gencode --set 2.keep_last=5,10,20`"
-            }
-            SelectionError::NoStrategy => {
-                "name it: `recap tune INPUT --strategy NAME`; `recap strategies list` names all"
-            }
-            SelectionError::ManySettings { .. } => "give fewer values",
-            SelectionError::NoSetting(_) => "give other values: --set, --compact-at",
-            SelectionError::Strategy(_) => STRATEGIES,
-        };
-        Failure::usage(error.to_string()).help(help)
-    }
-}
-
-impl From<BenchError> for Failure {
-    fn from(error: BenchError) -> Self {
-        let message = error.to_string();
-        match error {
-            BenchError::GivenTwice { .. } => Failure::usage(message).help("name each input once"),
-            BenchError::NoSession => Failure::with_code(Exit::Nothing, message)
-                .help("raise --limit, or give an input that holds a session"),
-            BenchError::NoRequest { .. } => {
-                Failure::usage(message).help("give recordings in which the agent's model answered")
-            }
-            BenchError::AgentModel(unpriced) => {
-                let like = unpriced.suggestion().map_or_else(String::new, |like| like + " ");
-                Failure::usage(message)
-                    .help(format!("{like}--prices takes a list that has a model of your own"))
-            }
-            BenchError::Selection(error) => error.into(),
-            BenchError::Run(error) => error.into(),
-            BenchError::Folder(error) => error.into(),
-        }
     }
 }
 
@@ -206,7 +155,7 @@ impl From<FolderError> for Failure {
 
 impl From<CassetteError> for Failure {
     fn from(problem: CassetteError) -> Self {
-        Failure::usage(problem.to_string()).help(problem.help())
+        Failure::usage(problem.to_string()).help(problem.help)
     }
 }
 
@@ -217,10 +166,9 @@ impl From<LiveError> for Failure {
                 "give it a price with --prices (0 for a server of your own), or leave out \
                  --max-cost",
             ),
-            LiveError::Start(problem) => Failure::with_code(Exit::Incomplete, problem.to_string())
-                .help(
-                    "check the certificates of this machine, or use an http: address on loopback",
-                ),
+            LiveError::Tls(_) => Failure::with_code(Exit::Incomplete, problem.to_string()).help(
+                "check the certificates of this machine, or use an http: address on loopback",
+            ),
         }
     }
 }
