@@ -241,7 +241,8 @@ fn identified(shards: &[PathBuf]) -> Result<Vec<ReadShard<'_>>, Failure> {
     let mut parts: Vec<ReadShard<'_>> = Vec::with_capacity(shards.len());
     let mut known: BTreeMap<u32, &Path> = BTreeMap::new();
     for path in shards {
-        let manifest = RunRecord::manifest(path)?;
+        let manifest = RunRecord::manifest(path);
+        let manifest = manifest.map_err(|error| Failure::from(error).help(SHARDS))?;
         let shown = path.display();
         let shard = manifest.shard.ok_or_else(|| {
             Failure::usage(format!("{shown}: this is a whole run, not a shard of one")).help(SHARDS)
