@@ -89,7 +89,7 @@ impl From<DatasetError> for Failure {
     fn from(error: DatasetError) -> Self {
         // If every session of a folder is broken, there is nothing to measure.
         let code = match error.problem {
-            Problem::NoneReadable { .. } => Exit::Incomplete,
+            Problem::NoneReadable(_) => Exit::Incomplete,
             _ => Exit::Usage,
         };
         Failure::with_code(code, error.to_string()).help(error.help())

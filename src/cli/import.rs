@@ -94,7 +94,7 @@ fn say(imported: &Imported) {
 /// Two sessions with the same id could not be read back.
 fn twice(error: DatasetError) -> Failure {
     match &error.problem {
-        Problem::RepeatedSession { id } => Failure::usage(format!("session `{id}` is given twice"))
+        Problem::RepeatedSession(id) => Failure::usage(format!("session `{id}` is given twice"))
             .help("name each file once, or give the folder that holds them all"),
         _ => error.into(),
     }

@@ -74,7 +74,7 @@ fn no_more_than_the_bound_is_looked_at() {
         assert!(matches!(error.problem, Problem::UnknownFormat { .. }), "{error}");
     }
     let error = read(&"\n".repeat(MAX_HEAD + 1)).unwrap_err();
-    assert!(matches!(error.problem, Problem::UnknownFormat { .. } | Problem::Empty), "{error}");
+    assert!(error.to_string().starts_with("the file is empty"), "{error}");
 }
 
 #[test]
@@ -218,9 +218,9 @@ fn a_format_that_is_named_is_believed() {
     assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
     assert_eq!(error.line, Some(1), "{error}");
     let error = named("aider", "no history\n");
-    assert!(matches!(error.problem, Problem::NoConversation { .. }), "{error}");
+    assert!(error.to_string().starts_with("no conversation in this file"), "{error}");
     let error = named("aider", " \n\n");
-    assert!(matches!(error.problem, Problem::Empty), "{error}");
+    assert!(error.to_string().starts_with("the file is empty"), "{error}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use recap_formats::{
-    Dataset, DatasetError, FORMATS, Head, LoadOptions, MAX_LINE, Problem, load, load_reader,
+    Dataset, DatasetError, FORMATS, Head, LoadOptions, Problem, load, load_reader,
 };
 
 use crate::outline::outline;
@@ -41,7 +41,7 @@ fn line_of_64_mib_is_refused_without_buffering() {
     file.flush().unwrap();
     let error = load(file.path(), &LoadOptions::default()).unwrap_err();
     assert_eq!(error.line, Some(2));
-    assert!(matches!(error.problem, Problem::LineTooLong { limit: MAX_LINE }), "{error}");
+    assert!(error.to_string().starts_with("line longer than 67108864 bytes"), "{error}");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn bytes_that_are_not_text_fail_at_line() {
     let actual = read(log).unwrap().warnings;
     assert!(actual[0].contains("first line 2: not UTF-8 text (byte 20 of the line)"), "{actual:?}");
     let error = refused(b"\x89PNG\r\n\x1a\n\0\0");
-    assert!(matches!(error.problem, Problem::NotUtf8 { byte: 0 }), "{error}");
+    assert!(matches!(error.problem, Problem::NotUtf8(0)), "{error}");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn broken_session_in_folder_is_skipped_with_reason() {
     let broken = format!("{{\"type\":\n{progress}\n");
     std::fs::write(folder.path().join("b.jsonl"), &broken).unwrap();
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
-    assert!(matches!(error.problem, Problem::NoneReadable { .. }), "{error}");
+    assert!(matches!(error.problem, Problem::NoneReadable(_)), "{error}");
     assert!(error.to_string().contains("b.jsonl: line 1: broken JSON"), "{error}");
 
     std::fs::write(folder.path().join("a.jsonl"), USER).unwrap();

@@ -5,6 +5,7 @@
 //! triggers, generated columns), and the work is bounded by the size of the file.
 
 use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufWriter, Read};
 use std::path::Path;
@@ -15,6 +16,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Statement};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 use tempfile::TempDir;
 
 use super::LoadOptions;
@@ -25,7 +27,7 @@ use super::gathered::Aside;
 use super::source::{MAX_DOCUMENT, MAX_LINE, Origin, Source, parse};
 use super::unpack::{Allowance, Frames, Hashing};
 use recap_core::model::SIDECHAIN;
-use recap_core::text::{counted, excerpt};
+use recap_core::text::{brief, counted, excerpt};
 
 /// Columns that hold what was said.
 const CONTENT: [&str; 8] =
@@ -57,8 +59,8 @@ pub(super) struct Table {
 impl Table {
     /// Whether the definition names all of these columns.
     pub(super) fn has(&self, columns: &[&str]) -> bool {
-        let mut words = self.definition.split(|c: char| !c.is_alphanumeric() && c != '_');
-        let words: std::collections::BTreeSet<&str> = words.by_ref().collect();
+        let words = self.definition.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let words: BTreeSet<&str> = words.collect();
         columns.iter().all(|column| words.contains(column))
     }
 }
@@ -140,13 +142,12 @@ impl Source<'_> {
         }
         if size > MAX_DATABASE {
             let message = format!("it is larger than {MAX_DATABASE} bytes");
-            return Err(self.error(None, Problem::Database { message }));
+            return Err(self.error(None, plain(&message)));
         }
         let changed =
             self.origin.as_ref().is_some_and(|origin| *origin != Origin::of(&origin.path));
         if changed {
-            let message = "it was written to while it was copied".to_owned();
-            return Err(self.error(None, Problem::Database { message }));
+            return Err(self.error(None, plain("it was written to while it was copied")));
         }
         let journal = self.origin.as_ref().map(|origin| beside(&origin.path, "-journal"));
         if journal.is_some_and(|path| std::fs::metadata(path).is_ok_and(|found| found.len() > 0)) {
@@ -262,16 +263,16 @@ impl Database {
         let kind = "SELECT type FROM pragma_table_list(?1) WHERE schema = 'main'";
         let kind = self.connection.query_row(kind, [table], |row| row.get::<_, String>(0));
         let kind = kind.map_err(|error| match error {
-            rusqlite::Error::QueryReturnedNoRows => plain(format!("it has no table `{table}`")),
+            rusqlite::Error::QueryReturnedNoRows => plain(&format!("it has no table `{table}`")),
             error => failed(error),
         })?;
         if kind != "table" {
-            return Err(plain(format!("`{table}` is a {}, no table", excerpt(&kind))));
+            return Err(plain(&format!("`{table}` is a {}, no table", excerpt(&kind))));
         }
         let there = self.columns(table).map_err(failed)?;
         for column in wanted.columns.iter().chain(&wanted.key) {
             if !there.iter().any(|name| name == column) {
-                return Err(plain(format!("table `{table}` has no stored column `{column}`")));
+                return Err(plain(&format!("table `{table}` has no stored column `{column}`")));
             }
         }
         let order = wanted.order.join(", ");
@@ -352,23 +353,19 @@ impl Database {
     /// Unpacks a cell that was packed with zstd; all of them together may be no
     /// larger than a packed file of the store's size may be.
     pub(super) fn unpack(&self, packed: &[u8]) -> Result<String, Problem> {
-        let most = self.allowance.most(self.size);
-        let left = most.saturating_sub(self.unpacked.get()).min(MAX_DOCUMENT);
-        let mut bytes = Vec::new();
-        let read = Frames::new(packed).take(left + 1).read_to_end(&mut bytes);
-        read.map_err(|e| plain(format!("a packed cell: {e}")))?;
-        self.unpacked.set(self.unpacked.get().saturating_add(bytes.len() as u64));
-        self.allowance.check(self.size, self.unpacked.get()).map_err(Problem::Unpacked)?;
-        if bytes.len() as u64 > MAX_DOCUMENT {
-            return Err(Problem::DocumentTooLong { limit: MAX_DOCUMENT });
-        }
-        String::from_utf8(bytes).map_err(|_| plain("a packed cell is no UTF-8 text".to_owned()))
+        let mut unpacked = self.unpacked.get();
+        let broken = |error| plain(&format!("a packed cell: {error}"));
+        let read = self.allowance.read(Frames::new(packed), self.size, &mut unpacked, broken);
+        self.unpacked.set(unpacked);
+        let bytes = read?;
+        String::from_utf8(bytes).map_err(|_| plain("a packed cell is no UTF-8 text"))
     }
 }
 
 /// A problem of a database.
-pub(super) fn plain(message: String) -> Problem {
-    Problem::Database { message }
+pub(super) fn plain(message: &str) -> Problem {
+    let remedy = "check that the file is whole, and read it again while its agent does not write";
+    Problem::other(format!("broken database: {}", brief(message)), remedy)
 }
 
 /// What SQLite says of a place in a database.
@@ -380,7 +377,7 @@ pub(super) fn broken(place: &str, error: &rusqlite::Error) -> Problem {
         Some(rusqlite::ErrorCode::TooBig) => format!("a cell is larger than {MAX_LINE} bytes"),
         _ => error.to_string(),
     };
-    plain(format!("{place}{message}"))
+    plain(&format!("{place}{message}"))
 }
 
 // The rows of a store's table, with their places in errors.
@@ -419,7 +416,7 @@ impl Rows<'_> {
             let row = Row { row, table };
             held = held.saturating_add(row.bytes_held());
             if held > MAX_DOCUMENT {
-                return Err(Problem::DocumentTooLong { limit: MAX_DOCUMENT });
+                return Err(Problem::too_long());
             }
             read(&row)?;
             last = row.name();
@@ -457,7 +454,7 @@ impl Row<'_> {
     /// A problem with a column of this row.
     pub(super) fn problem(&self, column: &str, message: impl std::fmt::Display) -> Problem {
         let (table, row) = (self.table, self.name());
-        plain(format!("table `{table}`, row `{}`, column `{column}`: {message}", excerpt(&row)))
+        plain(&format!("table `{table}`, row `{}`, column `{column}`: {message}", excerpt(&row)))
     }
 
     /// A text, or a number as text.
@@ -468,9 +465,10 @@ impl Row<'_> {
             ValueRef::Real(number) => Ok(Some(number.to_string())),
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => Ok(Some(text.to_owned())),
-                Err(_) => {
-                    Err(plain(format!("table `{}`, column `{column}`: not UTF-8 text", self.table)))
-                }
+                Err(_) => Err(plain(&format!(
+                    "table `{}`, column `{column}`: not UTF-8 text",
+                    self.table
+                ))),
             },
         }
     }
@@ -510,12 +508,12 @@ pub(super) const UNTRIED: &str = "the store is read from its public schema, with
      check what was read, and report what is wrong";
 
 /// A session as the store lists it.
-pub(super) struct Listed<S> {
+pub(super) struct Listed {
     pub(super) id: String,
     /// The session whose agent started it.
     pub(super) parent: Option<String>,
     /// What else the store says of it.
-    pub(super) facts: S,
+    pub(super) own: Json,
 }
 
 /// Reads the listed sessions one after another. Subagents become sessions of
@@ -525,12 +523,12 @@ pub(super) struct Listed<S> {
 ///
 /// # Errors
 /// Damage of the database itself, and the first problem where no session is left.
-pub(super) fn read_sessions<S>(
+pub(super) fn read_sessions(
     source: &mut Source<'_>,
-    sessions: Vec<Listed<S>>,
+    sessions: Vec<Listed>,
     options: &LoadOptions,
     take: &mut Take<'_>,
-    mut read: impl FnMut(&Listed<S>) -> Result<Draft, Problem>,
+    mut read: impl FnMut(&Listed) -> Result<Draft, Problem>,
 ) -> Result<(), DatasetError> {
     let mut taken = 0;
     let mut first: Option<Problem> = None;
@@ -616,37 +614,31 @@ fn nothing(sessions: usize) -> Problem {
     let remedy = "the agent may keep its sessions in another store, by user or by project: \
                   `recap bench --latest` looks where it usually does; what is still in the log of a running agent \
                   (`-wal`) is read where that stands beside the store";
-    Problem::Nothing { what, remedy }
+    Problem::other(what, remedy)
 }
 
-/// Positions of the sessions by families: one without a parent in the store
-/// first, then all that it started, in the order of the list. Of a circle the
-/// first one counts as the root.
-fn families<S>(sessions: &[Listed<S>]) -> Vec<Vec<usize>> {
-    let places: FxHashMap<&str, usize> =
-        sessions.iter().enumerate().map(|(at, session)| (session.id.as_str(), at)).collect();
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); sessions.len()];
-    let mut roots = Vec::new();
+/// Positions of the sessions by families: one without a parent in the store first, then all that
+/// it started, in the order of the list. Of a circle the first one counts as the root.
+fn families(sessions: &[Listed]) -> Vec<Vec<usize>> {
+    let places: FxHashMap<&String, usize> =
+        sessions.iter().enumerate().map(|(at, session)| (&session.id, at)).collect();
+    let mut children: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
     for (at, session) in sessions.iter().enumerate() {
-        let parent = session.parent.as_ref().and_then(|parent| places.get(parent.as_str()));
-        match parent.and_then(|&parent| children.get_mut(parent)) {
-            Some(siblings) => siblings.push(at),
-            None => roots.push(at),
-        }
+        let parent = session.parent.as_ref().and_then(|parent| places.get(parent).copied());
+        children.entry(parent).or_default().push(at);
     }
+    let roots = children.get(&None).into_iter().flatten().copied();
     let mut seen = vec![false; sessions.len()];
     let mut all = Vec::new();
-    for root in roots.into_iter().chain(0..sessions.len()) {
+    for root in roots.chain(0..sessions.len()) {
         let (mut family, mut open) = (Vec::new(), vec![root]);
         while let Some(at) = open.pop() {
-            let Some(seen) = seen.get_mut(at).filter(|seen| !**seen) else { continue };
-            *seen = true;
-            family.push(at);
-            open.extend(children.get(at).into_iter().flatten().rev());
+            if !std::mem::replace(&mut seen[at], true) {
+                family.push(at);
+                open.extend(children.get(&Some(at)).into_iter().flatten().rev());
+            }
         }
-        if !family.is_empty() {
-            all.push(family);
-        }
+        all.extend(Some(family).filter(|family| !family.is_empty()));
     }
     all
 }

@@ -14,6 +14,7 @@ use recap_core::model::{
     SidechainRequest, Usage,
 };
 use recap_core::text::density::weight;
+use recap_core::text::{Pattern, pattern};
 
 /// Messages and texts that the compactions of a session may keep together.
 /// Each may keep all messages before it, so that a file of a few megabytes
@@ -111,6 +112,12 @@ impl Draft {
         Ok(())
     }
 
+    /// A compaction behind the messages so far, which kept none of them.
+    pub(super) fn compaction(&self) -> RecordedCompaction {
+        let after = self.next_index();
+        RecordedCompaction { after, kept_from: after, ..RecordedCompaction::default() }
+    }
+
     /// Appends a compaction.
     ///
     /// # Errors
@@ -144,7 +151,7 @@ impl Draft {
     /// More than the texts of the messages allow.
     pub(super) fn check_memory(&self) -> Result<(), Problem> {
         let messages = self.session.messages.len() as u64;
-        Ok(Held::default().add(self.texts, messages.saturating_mul(KEPT))?)
+        Held::default().add(self.texts, messages.saturating_mul(KEPT))
     }
 
     /// Appends a message; one that says nothing and used nothing is left out.
@@ -210,16 +217,13 @@ impl Draft {
                 let id = id.unwrap_or_else(|| format!("call-{}", self.calls.uses.len() + 1));
                 self.call(id, name, arguments)
             }
-            Part::Other(reason) => {
+            Part::Result { .. } | Part::Compacted | Part::Other(_) => {
+                let reason = match part {
+                    Part::Other(reason) => reason,
+                    Part::Compacted => "compaction part".to_owned(),
+                    _ => "tool_result part".to_owned(),
+                };
                 self.leave_out(reason, 1);
-                return None;
-            }
-            Part::Result { .. } => {
-                self.leave_out("tool_result part", 1);
-                return None;
-            }
-            Part::Compacted => {
-                self.leave_out("compaction part", 1);
                 return None;
             }
         })
@@ -528,23 +532,11 @@ impl Models {
 
 /// The home folder of a path, where its form shows one.
 fn home_of(path: &str) -> Option<String> {
-    let parts: Vec<&str> = path.splitn(4, '/').collect();
-    match parts.as_slice() {
-        ["", "Users" | "home", user, ..] if !user.is_empty() => {
-            Some(format!("/{}/{user}", parts[1]))
-        }
-        ["", "root", ..] => Some("/root".to_owned()),
-        _ => {
-            let parts: Vec<&str> = path.splitn(4, '\\').collect();
-            match parts.as_slice() {
-                [drive, "Users", user, ..] if drive.ends_with(':') && !user.is_empty() => {
-                    Some(format!("{drive}\\Users\\{user}"))
-                }
-                _ => None,
-            }
-        }
-    }
+    Some(HOME.captures(path)?[1].to_owned())
 }
+
+static HOME: Pattern =
+    pattern!(r"^(/(?:Users|home)/[^/]+|/root|[^\\]*:\\Users\\[^\\]+)(?:[/\\]|$)");
 
 // Rules that every imported session must satisfy, whatever its format.
 
@@ -598,7 +590,7 @@ pub(crate) fn check(draft: &Draft) -> Result<(), (Option<u64>, Problem)> {
         let line = draft.lines.get(at).copied().flatten();
         if !ids.insert(message.id.as_str()) {
             let id = message.id.clone();
-            return Err((line, Problem::RepeatedMessage { id }));
+            return Err((line, Problem::RepeatedMessage(id)));
         }
         check_blocks(message, &mut calls).map_err(|problem| (line, problem))?;
     }
@@ -617,14 +609,14 @@ fn check_blocks<'a>(
                     return Err(misplaced(message, "a tool call"));
                 }
                 if calls.insert(id, false).is_some() {
-                    return Err(Problem::RepeatedCall { call: id.clone() });
+                    return Err(Problem::RepeatedCall(id.clone()));
                 }
             }
             Block::ToolResult { call, .. } => {
                 results += 1;
                 match calls.get_mut(call.as_str()) {
-                    None => return Err(Problem::ResultWithoutCall { call: call.clone() }),
-                    Some(true) => return Err(Problem::RepeatedResult { call: call.clone() }),
+                    None => return Err(Problem::ResultWithoutCall(call.clone())),
+                    Some(true) => return Err(Problem::RepeatedResult(call.clone())),
                     Some(answered) => *answered = true,
                 }
             }

@@ -12,19 +12,20 @@ use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::Draft;
-use super::gathered::{Aside, Entry};
-use recap_core::model::{MessageIndex, RecordedCompaction, SIDECHAIN, Session, Usage};
+use super::gathered::{Aside, NAMED, first_of};
+use recap_core::model::{MessageIndex, RecordedCompaction, Session, Usage};
 use recap_core::text::counted;
 
 /// A session that others may name as the one that started them.
-struct Member {
+pub(super) struct Member {
     /// Its place among the sessions.
-    at: usize,
+    pub(super) at: usize,
     /// Number of its subagents so far.
-    children: usize,
+    pub(super) children: usize,
 }
 
-/// The sessions of a folder by the ids that their files give them.
+/// The sessions of an input: which started which, by the ids that their files give them, and what
+/// each counts.
 #[derive(Default)]
 pub(super) struct Families {
     members: FxHashMap<String, Member>,
@@ -32,16 +33,27 @@ pub(super) struct Families {
     children: BTreeMap<String, String>,
     /// Who started a subagent's session, by its id.
     parents: FxHashMap<String, String>,
-    /// What each session counts: a subagent's log may begin with a copy of its parent's.
-    pub(super) histories: Histories,
     /// Whether more parents may come, so that subagents have to wait.
     pub(super) open: bool,
+    /// What each session counts: a subagent's log may begin with a copy of its parent's.
+    histories: Vec<History>,
+    /// Number of inputs so far: in each of them files have names of their own.
+    pub(super) inputs: usize,
+    /// The conversation that one begins with a copy of.
+    origins: FxHashMap<String, String>,
+    /// The conversations that others copied.
+    copied: FxHashSet<String>,
+    /// What was counted when the files of subagents are read, and what is of these.
+    known: FxHashSet<Key>,
 }
 
 impl Families {
     /// Whether a session is left for later, since it is a subagent's.
     pub(super) fn defers(&mut self, file: &str, draft: &Draft) -> bool {
-        self.histories.relate(draft);
+        if let (Some(own), Some(other)) = (&draft.recorded_id, &draft.copy_of) {
+            self.origins.insert(own.clone(), other.clone());
+            self.copied.insert(other.clone());
+        }
         let Some(parent) = draft.parent.as_ref().filter(|_| self.open) else { return false };
         self.children.insert(file.to_owned(), parent.clone());
         self.parents.extend(draft.recorded_id.clone().map(|id| (id, parent.clone())));
@@ -53,10 +65,13 @@ impl Families {
         self.open && self.children.contains_key(file)
     }
 
-    /// The files that were left for later, subagents of subagents last.
+    /// The files that were left for later, subagents of subagents last. Everything before
+    /// them is counted.
     pub(super) fn close(&mut self) -> Vec<String> {
         self.open = false;
-        self.histories.know_all();
+        let keys = self.histories.iter().flat_map(|own| self.keys(own));
+        let keys: Vec<Key> = keys.map(|(_, key)| key).collect();
+        self.known.extend(keys);
         let children = std::mem::take(&mut self.children);
         let depth = |parent: &String| line(&self.parents, parent).count();
         let mut files: Vec<(usize, String)> =
@@ -65,12 +80,15 @@ impl Families {
         files.into_iter().map(|(_, file)| file).collect()
     }
 
-    /// Notes the session at `at`, which others may name or copy.
+    /// Notes the session at `at`, which others may name or copy. One of a data set was counted
+    /// when that was written.
     pub(super) fn note(&mut self, at: usize, file: &str, draft: &Draft, is_recording: bool) {
         if let Some(id) = &draft.recorded_id {
             self.members.insert(id.clone(), Member { at, children: 0 });
         }
-        self.histories.add(file, draft, is_recording);
+        let mut own = History { file: hash(&(self.inputs, file)), ..History::of(draft) };
+        own.items.retain(|_| is_recording);
+        self.histories.push(own);
     }
 
     /// Forgets sessions that are not kept.
@@ -79,35 +97,72 @@ impl Families {
         self.histories.truncate(count);
     }
 
-    /// Puts a subagent's session where it belongs: as requests of the session
-    /// that started it, or as a session of its own that is named after that
-    /// one (`apart`). Returns it where its parent was not read.
-    pub(super) fn place(&mut self, mut draft: Draft, apart: bool, sessions: &[Entry]) -> Placement {
-        let root = draft.parent.as_ref().and_then(|parent| {
-            line(&self.parents, parent).find(|id| self.members.contains_key(*id)).cloned()
-        });
-        let Some(parent) = root.and_then(|root| self.members.get_mut(&root)) else {
-            return Placement::Orphan(draft);
-        };
-        if apart {
-            parent.children += 1;
-            let id = sessions.get(parent.at).map_or("", |entry| entry.id.as_str());
-            draft.session.id = format!("{id}{SIDECHAIN}{}", parent.children);
-            return Placement::Apart(draft);
-        }
-        let own = self.histories.add_to(parent.at, &draft);
-        Placement::Folded(parent.at, Aside::of(&draft.session, own))
+    /// The session that started a subagent's, where that was read.
+    pub(super) fn starter(&mut self, draft: &Draft) -> Option<&mut Member> {
+        let mut above = line(&self.parents, draft.parent.as_ref()?);
+        let id = above.find(|id| self.members.contains_key(*id))?;
+        self.members.get_mut(id)
     }
-}
 
-/// What became of a subagent's session.
-pub(super) enum Placement {
-    /// Its requests belong to those of the session at this place, which started it.
-    Folded(usize, Aside),
-    /// It is a session of its own.
-    Apart(Draft),
-    /// The session that started it was not read.
-    Orphan(Draft),
+    /// Adds a subagent's requests to the session at `at`, which started it. What it copied of
+    /// others is not its own.
+    pub(super) fn fold(&mut self, at: usize, draft: &Draft) -> Aside {
+        if let Some(session) = self.histories.get_mut(at) {
+            session.has_subagents = true;
+        }
+        let keys: Vec<(What, Key)> = self.keys(&History::of(draft)).collect();
+        let copied = keys.into_iter().filter_map(|(what, key)| match what {
+            What::Response(message) if !self.known.insert(key) => Some(message + 1),
+            _ => None,
+        });
+        Aside::of(&draft.session, copied.last().unwrap_or(0))
+    }
+
+    /// What tells each item of a session.
+    fn keys<'a>(&'a self, session: &'a History) -> impl Iterator<Item = (What, Key)> + 'a {
+        let thread = session.thread.as_ref();
+        let thread = thread.filter(|&id| self.origins.contains_key(id) || self.copied.contains(id));
+        let origin = thread.and_then(|thread| line(&self.origins, thread).last());
+        session.items.iter().filter_map(move |item| {
+            let key = match (item.id, origin) {
+                (Some(id), _) => id,
+                (None, Some(origin)) => hash(&(origin, item.content?)),
+                (None, None) => hash(&(item.at?, item.content?)),
+            };
+            Some((item.what, key))
+        })
+    }
+
+    /// What each session has that a longer one counts; and a sentence about it, in which
+    /// sessions are named by `name`.
+    pub(super) fn copies(&self, name: impl Fn(usize) -> String) -> (Vec<Copies>, Option<String>) {
+        let mut order: Vec<usize> = (0..self.histories.len()).collect();
+        order.sort_by_key(|&at| {
+            (self.histories[at].is_sidechain, Reverse(self.histories[at].length))
+        });
+        let mut owners: FxHashMap<Key, usize> = FxHashMap::default();
+        let mut all = vec![Copies::default(); self.histories.len()];
+        // The longest session that each shares something with.
+        let mut heads: Vec<usize> = (0..self.histories.len()).collect();
+        for at in order {
+            for (what, key) in self.keys(&self.histories[at]) {
+                let owner = *owners.entry(key).or_insert(at);
+                if self.histories[owner].file != self.histories[at].file {
+                    heads[at] = heads[owner];
+                    all[at].items.insert(what);
+                }
+            }
+            all[at].complete(&self.histories[at]);
+        }
+        for at in (0..all.len()).filter(|&at| heads[at] != at) {
+            let head = heads[at];
+            let family = format!("{:016x}", hash(&(self.histories[head].file, head)));
+            all[head].family = Some(family.clone());
+            all[at].family = Some(family);
+        }
+        let warning = warning(&all, &heads, name);
+        (all, warning)
+    }
 }
 
 // What counts once over all files of an input: forks and resumed sessions begin with a copy
@@ -131,7 +186,7 @@ struct Item {
     content: Option<Key>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Response(MessageIndex),
     /// Its position, and that of the message behind it.
@@ -153,118 +208,14 @@ struct History {
     has_subagents: bool,
 }
 
-/// The histories of all sessions of an input.
-#[derive(Default)]
-pub(super) struct Histories {
-    sessions: Vec<History>,
-    /// Number of inputs so far: in each of them files have names of their own.
-    pub(super) inputs: usize,
-    /// The conversation that one begins with a copy of.
-    origins: FxHashMap<String, String>,
-    /// The conversations that others copied.
-    copied: FxHashSet<String>,
-    /// What was counted when the files of subagents are read, and what is of these.
-    known: FxHashSet<Key>,
-}
-
 /// What of a session another one counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copies {
-    responses: BTreeSet<MessageIndex>,
-    compactions: BTreeSet<usize>,
-    sidechains: BTreeSet<usize>,
+    items: BTreeSet<What>,
     /// The sessions that share history with it, itself included.
     family: Option<String>,
     /// Whether the session has nothing of its own.
     pub(super) is_whole: bool,
-}
-
-impl Histories {
-    /// Notes whose history a session begins with.
-    pub(super) fn relate(&mut self, draft: &Draft) {
-        if let (Some(own), Some(other)) = (&draft.recorded_id, &draft.copy_of) {
-            self.origins.insert(own.clone(), other.clone());
-            self.copied.insert(other.clone());
-        }
-    }
-
-    /// Adds the next session. One of a data set was counted when that was written.
-    pub(super) fn add(&mut self, file: &str, draft: &Draft, is_recording: bool) {
-        let mut own = History { file: hash(&(self.inputs, file)), ..History::of(draft) };
-        own.items.retain(|_| is_recording);
-        self.sessions.push(own);
-    }
-
-    /// Forgets sessions that are not kept.
-    pub(super) fn truncate(&mut self, count: usize) {
-        self.sessions.truncate(count);
-    }
-
-    /// Takes everything so far for counted, before sessions of subagents are added to it.
-    pub(super) fn know_all(&mut self) {
-        let keys = self.sessions.iter().flat_map(|own| self.keys(own));
-        let keys: Vec<Key> = keys.map(|(_, key)| key).collect();
-        self.known.extend(keys);
-    }
-
-    /// Adds a subagent's session to the one at `at`. Returns the first message behind those
-    /// that it copied.
-    pub(super) fn add_to(&mut self, at: usize, draft: &Draft) -> MessageIndex {
-        if let Some(session) = self.sessions.get_mut(at) {
-            session.has_subagents = true;
-        }
-        let keys: Vec<(What, Key)> = self.keys(&History::of(draft)).collect();
-        let copied = keys.into_iter().filter_map(|(what, key)| match what {
-            What::Response(message) if !self.known.insert(key) => Some(message + 1),
-            _ => None,
-        });
-        copied.last().unwrap_or(0)
-    }
-
-    /// What tells each item of a session.
-    fn keys<'a>(&'a self, session: &'a History) -> impl Iterator<Item = (What, Key)> + 'a {
-        let thread = session.thread.as_ref();
-        let thread = thread.filter(|&id| self.origins.contains_key(id) || self.copied.contains(id));
-        let origin = thread.and_then(|thread| line(&self.origins, thread).last());
-        session.items.iter().filter_map(move |item| {
-            let key = match (item.id, origin) {
-                (Some(id), _) => id,
-                (None, Some(origin)) => hash(&(origin, item.content?)),
-                (None, None) => hash(&(item.at?, item.content?)),
-            };
-            Some((item.what, key))
-        })
-    }
-
-    /// What each session has that a longer one counts; and a sentence about it, in which
-    /// sessions are named by `name`.
-    pub(super) fn copies(&self, name: impl Fn(usize) -> String) -> (Vec<Copies>, Option<String>) {
-        let mut order: Vec<usize> = (0..self.sessions.len()).collect();
-        order
-            .sort_by_key(|&at| (self.sessions[at].is_sidechain, Reverse(self.sessions[at].length)));
-        let mut owners: FxHashMap<Key, usize> = FxHashMap::default();
-        let mut all = vec![Copies::default(); self.sessions.len()];
-        // The longest session that each shares something with.
-        let mut heads: Vec<usize> = (0..self.sessions.len()).collect();
-        for at in order {
-            for (what, key) in self.keys(&self.sessions[at]) {
-                let owner = *owners.entry(key).or_insert(at);
-                if self.sessions[owner].file != self.sessions[at].file {
-                    heads[at] = heads[owner];
-                    all[at].add(what);
-                }
-            }
-            all[at].complete(&self.sessions[at]);
-        }
-        for at in (0..all.len()).filter(|&at| heads[at] != at) {
-            let head = heads[at];
-            let family = format!("{:016x}", hash(&(self.sessions[head].file, head)));
-            all[head].family = Some(family.clone());
-            all[at].family = Some(family);
-        }
-        let warning = warning(&all, &heads, name);
-        (all, warning)
-    }
 }
 
 impl Copies {
@@ -276,40 +227,41 @@ impl Copies {
 
     /// Marks what was copied. What a subagent asked fills no context: a copy of it goes.
     pub(super) fn mark(&self, session: &mut Session) {
-        session.copied.extend(&self.responses);
+        session.copied.extend(self.responses());
         // One that was written down stays.
         session.family = self.family.clone().or(session.family.take());
-        for (at, made) in session.compactions.iter_mut().enumerate() {
-            made.copied |= self.compactions.contains(&at);
+        for item in &self.items {
+            if let What::Compaction(at, _) = item {
+                session.compactions[*at].copied = true;
+            }
         }
         let mut positions = 0..;
-        let mut is_own = || positions.next().is_none_or(|at| !self.sidechains.contains(&at));
+        let mut is_own =
+            || positions.next().is_none_or(|at| !self.items.contains(&What::Sidechain(at)));
         session.sidechains.retain(|_| is_own());
     }
 
-    fn add(&mut self, what: What) {
-        match what {
-            What::Response(message) => self.responses.insert(message),
-            What::Compaction(at, _) => self.compactions.insert(at),
-            What::Sidechain(at) => self.sidechains.insert(at),
-        };
+    fn responses(&self) -> impl DoubleEndedIterator<Item = MessageIndex> {
+        self.items.iter().filter_map(|item| match item {
+            What::Response(message) => Some(*message),
+            _ => None,
+        })
     }
 
     /// What stands before a copied response and cannot be told is copied, too, and so is
     /// every compaction there.
     fn complete(&mut self, session: &History) {
-        let Some(&last) = self.responses.last() else { return };
-        let is_copied = |item: &Item| match item.what {
-            What::Response(message) => message < last && item.is_anonymous(),
+        let Some(last) = self.responses().next_back() else { return };
+        let is_copied = |item: &&Item| match item.what {
+            What::Response(message) => {
+                message < last && item.id.is_none() && item.content.is_none()
+            }
             What::Compaction(_, next) => next <= last,
             What::Sidechain(_) => false,
         };
-        let more = session.items.iter().filter(|item| is_copied(item));
-        more.for_each(|item| self.add(item.what));
-        let is_own = |item: &Item| match item.what {
-            What::Response(message) => !self.responses.contains(&message),
-            What::Compaction(..) => false,
-            What::Sidechain(at) => !self.sidechains.contains(&at),
+        self.items.extend(session.items.iter().filter(is_copied).map(|item| item.what));
+        let is_own = |item: &Item| {
+            !matches!(item.what, What::Compaction(..)) && !self.items.contains(&item.what)
         };
         self.is_whole = !session.has_subagents && !session.items.iter().any(is_own);
     }
@@ -343,12 +295,6 @@ impl History {
     }
 }
 
-impl Item {
-    fn is_anonymous(&self) -> bool {
-        self.id.is_none() && self.content.is_none()
-    }
-}
-
 /// What a compaction left.
 fn content_of(made: &RecordedCompaction) -> Key {
     let texts: Vec<_> = made.texts().map(|(_, text)| text).collect();
@@ -368,7 +314,7 @@ pub(super) fn hash(content: &impl Hash) -> u64 {
 }
 
 /// A session, the one that it comes from, and so on.
-pub(super) fn line<'a>(
+fn line<'a>(
     of: &'a FxHashMap<String, String>,
     from: &'a String,
 ) -> impl Iterator<Item = &'a String> {
@@ -376,23 +322,16 @@ pub(super) fn line<'a>(
     std::iter::successors(Some(from), |own| of.get(*own)).take(of.len() + 1)
 }
 
-/// Most names in the warning, before it says "and more".
-const NAMED: usize = 3;
-
 /// What is told of sessions that share history.
 fn warning(all: &[Copies], heads: &[usize], name: impl Fn(usize) -> String) -> Option<String> {
     let sharing = (0..all.len()).filter(|&at| heads[at] != at);
     let families: BTreeSet<usize> = sharing.clone().map(|at| heads[at]).collect();
     let files = sharing.count() + families.len();
-    let responses: usize = all.iter().map(|copies| copies.responses.len()).sum();
+    let responses: usize = all.iter().map(|copies| copies.responses().count()).sum();
     let whole: Vec<String> = (0..all.len()).filter(|&at| all[at].is_whole).map(name).collect();
-    let left_out = match whole.len() {
-        0 => String::new(),
-        n => format!(
-            "; left out, since a longer one has all of it: {}{}",
-            whole[..n.min(NAMED)].join(", "),
-            if n > NAMED { format!(" and {} more", n - NAMED) } else { String::new() }
-        ),
+    let left_out = match first_of(&whole, NAMED) {
+        none if none.is_empty() => none,
+        names => format!("; left out, since a longer one has all of it: {names}"),
     };
     (!families.is_empty()).then(|| {
         format!(

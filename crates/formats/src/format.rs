@@ -7,6 +7,7 @@ use super::LoadOptions;
 use super::database::{self, Table, tables};
 use super::draft::Draft;
 use super::error::DatasetError;
+use super::gathered::first_of;
 use super::source::{Source, is_cut, read_json};
 use recap_core::text::density::{allowance, is_dense, weight};
 use recap_core::text::{counted, excerpt};
@@ -91,6 +92,12 @@ impl Head {
     /// Whether one of the records satisfies `test`.
     pub fn any(&self, test: impl Fn(&Json) -> bool) -> bool {
         self.records.iter().any(test)
+    }
+
+    /// Whether one of the records has all that one of these names, each a few places. A place is
+    /// a JSON pointer, perhaps with the texts that may stand there: `/type=user|system`.
+    pub(super) fn has(&self, kinds: &[&str]) -> bool {
+        self.any(|record| kinds.iter().any(|places| has_all(record, places)))
     }
 
     /// The first character that is not white space.
@@ -219,39 +226,29 @@ impl Format {
         options: &LoadOptions,
         take: &mut Take<'_>,
     ) -> Result<(), DatasetError> {
-        let (mut taken, mut silent) = (0, 0);
+        let (mut last, mut silent) = (None::<Draft>, 0);
         let mut finished = |source: &Source<'_>, mut draft: Draft| {
+            draft.finish();
+            take(source, draft)
+        };
+        let mut next = |source: &Source<'_>, draft: Draft| {
             if draft.session.messages.is_empty() {
                 silent += 1;
                 return Ok(());
             }
-            taken += 1;
-            draft.finish();
-            take(source, draft)
+            last.replace(draft).map_or(Ok(()), |before| finished(source, before))
         };
         match self.read {
             Read::All(read) => {
-                let mut drafts = read(source, options)?;
-                let mut conversations =
-                    drafts.iter_mut().filter(|one| !one.session.messages.is_empty());
-                if let Some(last) = conversations.next_back() {
-                    last.leave_out("torn last line", source.take_torn());
-                }
-                drafts.into_iter().try_for_each(|draft| finished(source, draft))?;
+                let drafts = read(source, options)?;
+                drafts.into_iter().try_for_each(|draft| next(source, draft))?;
             }
-            Read::Each(read) => {
-                let mut last: Option<Draft> = None;
-                read(source, options, &mut |source, draft| {
-                    let before = last.replace(draft);
-                    before.map_or(Ok(()), |draft| finished(source, draft))
-                })?;
-                if let Some(mut last) = last {
-                    last.leave_out("torn last line", source.take_torn());
-                    finished(source, last)?;
-                }
-            }
+            Read::Each(read) => read(source, options, &mut next)?,
         }
-        if taken > 0 && silent > 0 {
+        let Some(mut last) = last else { return Ok(()) };
+        last.leave_out("torn last line", source.take_torn());
+        finished(source, last)?;
+        if silent > 0 {
             source.warn(format!("left out: {} without a message", counted(silent, "session")));
         }
         Ok(())
@@ -289,19 +286,18 @@ const SIGNATURES: [(&[u8], &str); 7] = [
     (b"\x7fELF", "a program"),
 ];
 
-/// What a record of an agent has whose sessions are not read: JSON pointers, some with the
-/// text that stands there.
-const AGENTS: [(&str, &[&str]); 10] = [
-    ("Qwen Code", &["/sessionId", "/uuid", "/message/parts"]),
-    ("Amp", &["/v", "/messages/0/messageId"]),
-    ("Goose", &["/working_dir", "/conversation"]),
-    ("Factory Droid", &["/type=session_start", "/version", "/cwd"]),
-    ("Continue", &["/sessionId", "/workspaceDirectory", "/history"]),
-    ("GitHub Copilot Chat", &["/requesterUsername", "/requests"]),
-    ("ChatGPT", &["/mapping", "/current_node"]),
-    ("Claude.ai", &["/uuid", "/chat_messages"]),
-    (KIMI_CLI, &["/role=_checkpoint"]),
-    (KIMI_CLI, &["/timestamp", "/message/type=TurnBegin"]),
+/// What a record of an agent has whose sessions are not read ([`Head::has`]).
+const AGENTS: [(&str, &str); 10] = [
+    ("Qwen Code", "/sessionId /uuid /message/parts"),
+    ("Amp", "/v /messages/0/messageId"),
+    ("Goose", "/working_dir /conversation"),
+    ("Factory Droid", "/type=session_start /version /cwd"),
+    ("Continue", "/sessionId /workspaceDirectory /history"),
+    ("GitHub Copilot Chat", "/requesterUsername /requests"),
+    ("ChatGPT", "/mapping /current_node"),
+    ("Claude.ai", "/uuid /chat_messages"),
+    (KIMI_CLI, "/role=_checkpoint"),
+    (KIMI_CLI, "/timestamp /message/type=TurnBegin"),
 ];
 
 /// What a store of such an agent has: its tables.
@@ -331,12 +327,16 @@ fn known_agent(name: &str, is_text: bool) -> Description {
     Description { what, advice: Some(advice.to_owned()), is_text }
 }
 
-/// Whether a record has what a pointer names.
-fn has(record: &Json, pointer: &str) -> bool {
-    match pointer.split_once('=') {
-        Some((pointer, text)) => record.pointer(pointer).and_then(Json::as_str) == Some(text),
-        None => record.pointer(pointer).is_some(),
-    }
+/// Whether a record has all of some places ([`Head::has`]).
+pub(super) fn has_all(record: &Json, places: &str) -> bool {
+    places.split(' ').all(|place| {
+        let (pointer, texts) = place.split_once('=').unwrap_or((place, ""));
+        let found = record.pointer(pointer).filter(|value| !value.is_null());
+        found.is_some_and(|value| {
+            let mut texts = texts.split('|');
+            texts.any(|text| text.is_empty() || value.as_str() == Some(text))
+        })
+    })
 }
 
 /// Describes an input by its first bytes. `None`: nothing is known of it.
@@ -380,11 +380,8 @@ fn database(tables: &[Table]) -> Description {
 }
 
 fn json(head: &Head) -> Description {
-    let is_of = |own: &&(&str, &[&str])| {
-        head.any(|record| {
-            let first = record.get(0).unwrap_or(record);
-            own.1.iter().all(|pointer| has(first, pointer))
-        })
+    let is_of = |(_, places): &&(&str, &str)| {
+        head.any(|record| has_all(record.get(0).unwrap_or(record), places))
     };
     if let Some((agent, _)) = AGENTS.iter().find(is_of) {
         return known_agent(agent, true);
@@ -446,13 +443,8 @@ fn is_chat(items: &[Json]) -> bool {
 }
 
 fn list(names: &[&str]) -> String {
-    let more = names.len().saturating_sub(NAMED);
-    let shown: Vec<String> =
-        names.iter().take(NAMED).map(|name| format!("`{}`", excerpt(name))).collect();
-    match more {
-        0 => shown.join(", "),
-        n => format!("{} and {n} more", shown.join(", ")),
-    }
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", excerpt(name))).collect();
+    first_of(&quoted, NAMED)
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Dataset;
 use super::draft::{Draft, check, mend};
 use super::error::{DatasetError, Problem};
-use super::family::{Copies, Families, Placement};
-use super::native::{self, Card};
+use super::family::{Copies, Families};
+use super::native;
 use super::questions::{self, Placed};
 use super::source::Source;
 use super::walk::Subagents;
-use recap_core::model::{MessageIndex, Question, Session, SessionTotal, SidechainRequest};
+use recap_core::model::{MessageIndex, Question, SIDECHAIN, Session, SidechainRequest, Usage};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
 pub(super) fn stem_of(name: &str) -> &str {
@@ -24,31 +24,14 @@ pub(super) fn stem_of(name: &str) -> &str {
 }
 
 /// Most names in one warning, before it says "and more".
-const NAMED: usize = 3;
+pub(super) const NAMED: usize = 3;
 
-/// The data set of an input, with all problems of its questions.
-pub(super) struct Loaded {
-    /// The data set, without its questions.
-    pub(super) dataset: Dataset,
-    /// Its questions with their positions in the file.
-    pub(super) questions: Vec<Placed>,
-    /// The problems that keep the data set from loading, by file and line.
-    pub(super) problems: Vec<DatasetError>,
-}
-
-impl Loaded {
-    /// The data set with its questions.
-    ///
-    /// # Errors
-    /// The first problem.
-    pub(super) fn whole(self) -> Result<Dataset, DatasetError> {
-        match self.problems.into_iter().next() {
-            Some(first) => Err(first),
-            None => {
-                let questions = self.questions.into_iter().map(|placed| placed.question).collect();
-                Ok(Dataset { questions, ..self.dataset })
-            }
-        }
+/// The first of some names, with how many more there are.
+pub(super) fn first_of<S: AsRef<str>>(names: &[S], most: usize) -> String {
+    let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -143,7 +126,7 @@ pub(super) struct Gathered<S = Vec<Session>> {
     pub(super) index: Vec<Entry>,
     pub(super) warnings: Vec<String>,
     pub(super) files: Vec<(String, String)>,
-    pub(super) card: Option<Card>,
+    pub(super) card: Option<Dataset>,
     /// Questions of a native file, which name their sessions.
     pub(super) questions: Vec<Placed>,
     /// The problems in the lines of that file.
@@ -154,8 +137,6 @@ pub(super) struct Gathered<S = Vec<Session>> {
     pub(super) first_unknown: Option<(String, String)>,
     /// Which sessions are subagents of which.
     pub(super) families: Families,
-    /// Formats that were written from documentation and of which a file was read.
-    pub(super) documented: BTreeSet<&'static str>,
     /// Names of the formats that sessions were read from.
     pub(super) formats: BTreeSet<&'static str>,
     /// Which files are read with another one.
@@ -172,15 +153,6 @@ pub(super) struct Entry {
     asked_in: String,
 }
 
-/// How sessions are kept.
-#[derive(Clone, Copy)]
-pub(super) struct Keeping {
-    /// Whether sessions of subagents are sessions of their own.
-    pub(super) apart: bool,
-    /// Whether nothing of it may be mended: it was written by this program.
-    pub(super) strict: bool,
-}
-
 impl<S: Sink> Gathered<S> {
     /// Collects into `sessions`.
     pub(super) fn of(sessions: S) -> Self {
@@ -195,54 +167,55 @@ impl<S: Sink> Gathered<S> {
             set_aside: Vec::new(),
             first_unknown: None,
             families: Families::default(),
-            documented: BTreeSet::new(),
             formats: BTreeSet::new(),
             subagents: Subagents::default(),
         }
     }
 
-    /// Takes the next session of a file.
+    /// Takes the next session of a file. Sessions of subagents may be sessions of their own
+    /// (`apart`), and nothing may be mended of what this program wrote (`strict`).
     ///
     /// # Errors
     /// The first rule of sessions that it breaks, or a sink that does not take it.
     pub(super) fn keep(
         &mut self,
         relative: &str,
-        draft: Draft,
+        mut draft: Draft,
         source: &Source<'_>,
-        Keeping { apart, strict }: Keeping,
+        apart: bool,
+        strict: bool,
     ) -> Result<(), DatasetError> {
         if self.families.defers(relative, &draft) {
             return Ok(());
         }
-        let mut draft = draft;
         if let Err((line, problem)) = check(&draft) {
             // Questions name messages by their ids.
             let strict = strict || !draft.questions.is_empty();
-            if strict || !problem.is_of_one_record() {
+            if strict || problem.kind().is_none() {
                 return Err(source.error(line, problem));
             }
             mend(&mut draft);
             check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
         }
         settle(&mut draft.session);
-        let draft = match draft.parent {
-            None => draft,
-            Some(_) => match self.families.place(draft, apart, &self.index) {
-                Placement::Folded(at, aside) => {
-                    self.sessions.amend(at, aside);
-                    return Ok(());
-                }
-                Placement::Apart(draft) => draft,
-                Placement::Orphan(draft) => {
-                    self.warnings.push(format!(
-                        "{relative}: a subagent's session without that of the agent which started \
-                         it: it is read by itself, with what it repeats of the other"
-                    ));
-                    draft
-                }
-            },
-        };
+        match self.families.starter(&draft) {
+            Some(starter) if apart => {
+                starter.children += 1;
+                let id = &self.index[starter.at].id;
+                draft.session.id = format!("{id}{SIDECHAIN}{}", starter.children);
+            }
+            Some(starter) => {
+                let at = starter.at;
+                let aside = self.families.fold(at, &draft);
+                self.sessions.amend(at, aside);
+                return Ok(());
+            }
+            None if draft.parent.is_none() => {}
+            None => self.warnings.push(format!(
+                "{relative}: a subagent's session without that of the agent which started it: it \
+                 is read by itself, with what it repeats of the other"
+            )),
+        }
         self.families.note(self.index.len(), relative, &draft, !strict);
         let Draft { session, questions, asked_in, .. } = draft;
         let file = relative.to_owned();
@@ -282,7 +255,7 @@ impl<S: Sink> Gathered<S> {
 
     /// Counts what several sessions share in one of them.
     pub(super) fn count_once(&mut self) {
-        let (copies, warning) = self.families.histories.copies(|at| self.index[at].file.clone());
+        let (copies, warning) = self.families.copies(|at| self.index[at].file.clone());
         self.warnings.extend(warning);
         let mut whole = copies.iter().map(|copies| copies.is_whole).collect::<Vec<_>>().into_iter();
         self.index.retain(|_| whole.next() != Some(true));
@@ -314,15 +287,10 @@ impl<S: Sink> Gathered<S> {
 
     pub(super) fn warn_of_others(&mut self, others: &[&str], hidden: u64) {
         if !others.is_empty() {
-            let named = others[..others.len().min(NAMED)].join(", ");
-            let more = others.len().saturating_sub(NAMED);
-            let more = match more {
-                0 => String::new(),
-                n => format!(" and {n} more"),
-            };
+            let named = first_of(others, NAMED);
             let verb =
                 if others.len() == 1 { "file is no session" } else { "files are no sessions" };
-            self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
+            self.warnings.push(format!("{} {verb}: {named}", others.len()));
         }
         if hidden > 0 {
             self.warnings.push(format!(
@@ -339,36 +307,39 @@ impl Default for Gathered {
 }
 
 impl Gathered {
-    pub(super) fn into_loaded(mut self, name: &str) -> Result<Loaded, DatasetError> {
+    /// The data set, without its questions: these stay, with the problems that keep it from
+    /// loading, by file and line.
+    pub(super) fn dataset(&mut self, name: &str) -> Result<Dataset, DatasetError> {
         self.count_once();
         let ids = self.name_sessions()?;
-        let mut sessions = self.sessions;
+        let mut sessions = std::mem::take(&mut self.sessions);
         sessions.iter_mut().zip(ids).for_each(|(session, id)| session.id = id);
-        let mut problems = self.problems;
-        problems.extend(questions::broken(&sessions, &self.questions));
-        problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-        let card = self.card.unwrap_or_else(|| Card::named(name));
-        let dataset = Dataset {
-            name: card.name,
-            version: card.version,
-            licence: card.licence,
-            origin: card.origin,
-            description: card.description,
-            agent: agent(&self.formats),
+        self.problems.extend(questions::broken(&sessions, &self.questions));
+        self.problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        let name = name.to_owned();
+        // The program's own format tells no agent.
+        let agent = self.formats.first().filter(|name| **name != native::FORMAT.name);
+        Ok(Dataset {
+            agent: agent.filter(|_| self.formats.len() == 1).map(|&name| name.to_owned()),
             sessions,
-            warnings: self.warnings,
-            files: self.files,
-            questions: Vec::new(),
-        };
-        Ok(Loaded { dataset, questions: self.questions, problems })
+            warnings: std::mem::take(&mut self.warnings),
+            files: std::mem::take(&mut self.files),
+            ..self.card.take().unwrap_or(Dataset { name, ..Dataset::default() })
+        })
     }
-}
 
-/// The format of all sessions, unless it is the program's own, which tells no
-/// agent.
-fn agent(formats: &BTreeSet<&'static str>) -> Option<String> {
-    let one = formats.first().filter(|name| formats.len() == 1 && **name != native::FORMAT.name);
-    one.map(|name| (*name).to_owned())
+    /// The data set with its questions.
+    ///
+    /// # Errors
+    /// The first problem.
+    pub(super) fn whole(mut self, name: &str) -> Result<Dataset, DatasetError> {
+        let dataset = self.dataset(name)?;
+        if let Some(first) = self.problems.into_iter().next() {
+            return Err(first);
+        }
+        let questions = self.questions.into_iter().map(|placed| placed.question).collect();
+        Ok(Dataset { questions, ..dataset })
+    }
 }
 
 /// The ids of all sessions: one that several files use is prefixed with the path
@@ -395,7 +366,7 @@ fn unique_ids(index: &[Entry]) -> Result<Vec<String>, DatasetError> {
         if seen.insert(own.clone()) {
             Ok(own)
         } else {
-            Err(DatasetError::whole(file.clone(), Problem::RepeatedSession { id: own }))
+            Err(DatasetError::whole(file.clone(), Problem::RepeatedSession(own)))
         }
     });
     unique.collect()
@@ -412,24 +383,15 @@ const ZERO: &str = "reported usage of zero tokens in a session that reports no o
 /// reports nothing else. A single request of zero tokens was not billed
 /// (reference §0): it stays.
 pub(super) fn settle(session: &mut Session) {
-    let all = |session: &Session| session.messages.iter().filter_map(|m| m.usage).count();
-    let before = all(session);
-    for message in &mut session.messages {
-        message.usage = message.usage.filter(|usage| usage.is_believable());
-    }
-    let absurd = before - all(session);
-    let believable = all(session);
-    let mut usages = session.messages.iter().filter_map(|m| m.usage);
-    let zero = usages.all(|usage| usage.prompt() == 0);
-    if zero {
-        session.messages.iter_mut().for_each(|message| message.usage = None);
-    }
-    let asides = session.sidechains.len();
-    session.sidechains.retain(|request| request.usage.is_believable());
-    let totals = session.totals.len();
-    session.totals.retain(SessionTotal::is_believable);
-    let absurd = absurd + asides - session.sidechains.len() + totals - session.totals.len();
-    let zero = if zero { believable } else { 0 };
+    let drop = |session: &mut Session, is_dropped: fn(&Usage) -> bool| {
+        let usages = session.messages.iter_mut().map(|message| &mut message.usage);
+        usages.filter_map(|usage| usage.take_if(|usage| is_dropped(usage))).count()
+    };
+    let absurd = drop(session, |usage| !usage.is_believable())
+        + session.sidechains.extract_if(.., |request| !request.usage.is_believable()).count()
+        + session.totals.extract_if(.., |total| !total.is_believable()).count();
+    let mut usages = session.messages.iter().filter_map(|message| message.usage);
+    let zero = if usages.all(|usage| usage.prompt() == 0) { drop(session, |_| true) } else { 0 };
     for (reason, n) in [(ABSURD, absurd), (ZERO, zero)] {
         if n > 0 {
             *session.left_out.entry(reason.to_owned()).or_default() += n as u64;

@@ -14,14 +14,16 @@ use std::path::{Path, PathBuf};
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Value as Json, json};
 
-use super::LoadOptions;
 use super::error::{DatasetError, Problem};
 use super::family::Copies;
 use super::gathered::{Aside, Gathered, Sink};
 use super::load::read_into;
-use super::native::{Card, QUESTIONS_FILE, SESSIONS_FILE, refuse_existing, write_card, write_line};
+use super::native::{
+    QUESTIONS_FILE, SESSIONS_FILE, refuse_existing, write_card, write_line, write_questions,
+};
 use super::questions::{self, Placed};
 use super::source::{from_json, parse};
+use super::{Dataset, LoadOptions};
 use recap_core::model::{Block, Expectation, Message, Question, Session, ToolDefinition};
 use recap_core::text::redact::{Redactor, replaced_users, user_names};
 
@@ -86,9 +88,16 @@ fn write_all(
     progress: &mut dyn FnMut(usize),
 ) -> Result<Imported, DatasetError> {
     std::fs::create_dir_all(folder).map_err(|e| refused(folder, e))?;
-    let pseudonyms = options.redact.then(Pseudonyms::default);
-    let all_sessions = Spool::new(partial, pseudonyms, progress)?;
-    let mut gathered = Gathered::of(all_sessions);
+    let file = File::create(partial).map_err(|e| refused(partial, e))?;
+    let mut gathered = Gathered::of(Spool {
+        path: partial,
+        file: BufWriter::new(file),
+        written: Vec::new(),
+        asides: BTreeMap::new(),
+        copies: Vec::new(),
+        pseudonyms: options.redact.then(Pseudonyms::default),
+        progress,
+    });
     for input in inputs {
         read_into(&mut gathered, input, &options.load)?;
     }
@@ -121,9 +130,8 @@ fn write_all(
     if options.export == Export::Native {
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = name.unwrap_or_else(|| "imported".to_owned());
-        let card =
-            card.filter(|_| inputs.len() == 1).map(|card| Card { name: name.clone(), ..card });
-        write_card(folder, &card.unwrap_or_else(|| Card::named(&name)))?;
+        let card = card.filter(|_| inputs.len() == 1).unwrap_or_default();
+        write_card(folder, &Dataset { name, ..card })?;
     }
     let redacted = pseudonyms.map_or_else(Vec::new, |pseudonyms| pseudonyms.counts());
     Ok(Imported { sessions: ids.len(), warnings, left_out, not_written, redacted })
@@ -162,6 +170,17 @@ pub(super) struct Lines<'a> {
 }
 
 impl Lines<'_> {
+    /// Writes them into a file, one after another.
+    fn write(
+        &self,
+        path: &Path,
+        mut write: impl FnMut(&Session, &mut BufWriter<File>) -> std::io::Result<()>,
+    ) -> Result<(), DatasetError> {
+        let mut file = BufWriter::new(File::create(path).map_err(|e| refused(path, e))?);
+        self.each(|session| write(&session, &mut file).map_err(|e| refused(path, e)))?;
+        file.flush().map_err(|e| refused(path, e))
+    }
+
     /// Reads them one after another, with their final ids.
     pub(super) fn each(
         &self,
@@ -201,22 +220,8 @@ struct Spool<'a> {
     written: Vec<Written>,
     asides: BTreeMap<usize, Vec<Aside>>,
     copies: Vec<Copies>,
-    /// Where the next line begins, in bytes.
-    end: u64,
     pseudonyms: Option<Pseudonyms>,
     progress: &'a mut dyn FnMut(usize),
-}
-
-impl<'a> Spool<'a> {
-    fn new(
-        path: &'a Path,
-        pseudonyms: Option<Pseudonyms>,
-        progress: &'a mut dyn FnMut(usize),
-    ) -> Result<Self, DatasetError> {
-        let file = BufWriter::new(File::create(path).map_err(|e| refused(path, e))?);
-        let (written, asides, copies) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Ok(Spool { path, file, written, asides, copies, end: 0, pseudonyms, progress })
-    }
 }
 
 impl Sink for Spool<'_> {
@@ -225,8 +230,9 @@ impl Sink for Spool<'_> {
             let replaced = pseudonyms.session(&session);
             session = replaced.map_err(|problem| DatasetError::whole(file.to_owned(), problem))?;
         }
-        let start = self.end;
-        self.end += write_line(&session, &mut self.file).map_err(|e| refused(self.path, e))?;
+        let start = self.file.stream_position();
+        let written = write_line(&session, &mut self.file).and(start);
+        let start = written.map_err(|e| refused(self.path, e))?;
         self.written.push(Written { start, left_out: session.left_out });
         (self.progress)(self.written.len());
         Ok(session.id)
@@ -241,14 +247,12 @@ impl Sink for Spool<'_> {
 
     fn truncate(&mut self, count: usize) -> Result<(), DatasetError> {
         let Some(first) = self.written.get(count) else { return Ok(()) };
-        self.end = first.start;
+        let end = first.start;
         self.written.truncate(count);
-        let cut = self.file.flush().and_then(|()| {
-            let file = self.file.get_mut();
-            file.set_len(self.end)?;
-            file.seek(SeekFrom::Start(self.end))
-        });
-        cut.map(drop).map_err(|e| refused(self.path, e))
+        // Seeking writes what the buffer holds.
+        let cut =
+            self.file.seek(SeekFrom::Start(end)).and_then(|_| self.file.get_mut().set_len(end));
+        cut.map_err(|e| refused(self.path, e))
     }
 
     fn count_once(&mut self, copies: Vec<Copies>) {
@@ -287,43 +291,31 @@ impl Export {
     ) -> Result<Counts, DatasetError> {
         let mut counts = Counts::new();
         match self {
+            Export::Native if lines.changed => {
+                lines.write(&folder.join(SESSIONS_FILE), |session, file| {
+                    write_line(session, file)
+                })?;
+            }
             Export::Native => {
-                native(folder, lines)?;
-                if !questions.is_empty() {
-                    let path = folder.join(QUESTIONS_FILE);
-                    let file = File::create(&path).map_err(|e| refused(&path, e))?;
-                    let written = questions::write_questions(questions, BufWriter::new(file));
-                    written.map_err(|e| refused(&path, e))?;
-                }
-                return Ok(counts);
+                let path = folder.join(SESSIONS_FILE);
+                std::fs::rename(lines.path, &path).map_err(|e| refused(&path, e))?;
             }
             Export::OpenAiChat => {
-                let path = folder.join(CHAT_FILE);
-                let file = File::create(&path).map_err(|e| refused(&path, e))?;
-                let mut file = BufWriter::new(file);
-                lines.each(|session| {
-                    let line = conversation(&session, &mut counts);
-                    writeln!(file, "{line}").map_err(|e| refused(&path, e))
+                lines.write(&folder.join(CHAT_FILE), |session, file| {
+                    writeln!(file, "{}", conversation(session, &mut counts))
                 })?;
-                file.flush().map_err(|e| refused(&path, e))?;
+                count(&mut counts, "question", questions.len());
             }
         }
-        count(&mut counts, "question", questions.len());
-        std::fs::remove_file(lines.path).map_err(|e| refused(lines.path, e))?;
+        if self == Export::OpenAiChat || lines.changed {
+            std::fs::remove_file(lines.path).map_err(|e| refused(lines.path, e))?;
+        }
+        if self == Export::Native {
+            let written = write_questions(questions, folder);
+            written.map_err(|e| refused(&folder.join(QUESTIONS_FILE), e))?;
+        }
         Ok(counts)
     }
-}
-
-fn native(folder: &Path, lines: &Lines<'_>) -> Result<(), DatasetError> {
-    let path = folder.join(SESSIONS_FILE);
-    if !lines.changed {
-        return std::fs::rename(lines.path, &path).map_err(|e| refused(&path, e));
-    }
-    let mut file = BufWriter::new(File::create(&path).map_err(|e| refused(&path, e))?);
-    lines
-        .each(|session| write_line(&session, &mut file).map(drop).map_err(|e| refused(&path, e)))?;
-    file.flush().map_err(|e| refused(&path, e))?;
-    std::fs::remove_file(lines.path).map_err(|e| refused(lines.path, e))
 }
 
 fn count(counts: &mut Counts, what: &'static str, n: usize) {
@@ -343,12 +335,6 @@ fn count_lost(session: &Session, counts: &mut Counts) {
     count(counts, "picture (recordings keep no bytes of it)", images as usize);
 }
 
-/// What is sent before the first message, as system messages.
-fn preamble(session: &Session) -> impl Iterator<Item = &str> {
-    let preamble = &session.preamble;
-    preamble.system.iter().chain(&preamble.pinned).map(String::as_str)
-}
-
 fn function(tool: &ToolDefinition) -> Json {
     let ToolDefinition { name, description, parameters } = tool;
     let function = json!({"name": name, "description": description, "parameters": parameters});
@@ -357,8 +343,10 @@ fn function(tool: &ToolDefinition) -> Json {
 
 fn conversation(session: &Session, counts: &mut Counts) -> Json {
     count_lost(session, counts);
-    let mut messages: Vec<Json> =
-        preamble(session).map(|text| json!({"role": "system", "content": text})).collect();
+    // What is sent before the first message stands there as system messages.
+    let lead = session.preamble.system.iter().chain(&session.preamble.pinned);
+    let lead = lead.map(|text| json!({"role": "system", "content": text}));
+    let mut messages: Vec<Json> = lead.collect();
     messages.extend(session.messages.iter().map(|message| chat_message(message, counts)));
     let mut line = json!({"id": session.id, "messages": messages});
     if let Some(model) = &session.model {

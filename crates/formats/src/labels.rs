@@ -5,7 +5,6 @@
 //! errors of a file are found at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,10 +12,11 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::error::{DatasetError, Problem};
-use super::questions::{QuestionFlaw, WireExpectation, wording};
+use super::load::empty;
+use super::questions::{WireExpectation, repeated_id, wording};
 use super::source::{Source, parse};
-use super::walk;
 use recap_core::model::{Expectation, Label, LabelledCase, LabelledQuestion, QuestionKind};
+use recap_core::text::excerpt;
 
 /// Reads a file of labelled answers, in the order of its lines.
 ///
@@ -25,25 +25,26 @@ use recap_core::model::{Expectation, Label, LabelledCase, LabelledQuestion, Ques
 /// Everything that is wrong with the file, in the order of its lines; the first
 /// alone where no line is a labelled answer.
 pub fn load_labels(path: &Path) -> Result<Vec<LabelledCase>, Vec<DatasetError>> {
-    let shown = path.display().to_string();
-    let file = File::open(path).map_err(|e| vec![walk::unreadable(path, e)])?;
-    let mut source = Source::new(&shown, &shown, file, None).map_err(|error| vec![error])?;
-    let mut reader = Reader::new(&shown);
+    let mut source = Source::open(path, None).map_err(|error| vec![error])?;
+    let mut reader = Reader { file: Arc::from(source.name()), ..Reader::default() };
     if let Err(error) = reader.read(&mut source) {
         reader.problems.push(error);
     }
     if reader.cases.is_empty() {
         // Another kind of file: one error, not one a line.
         let first = reader.problems.into_iter().next();
-        return Err(vec![first.map_or_else(
-            || source.error(None, Problem::Empty),
-            |DatasetError { file, line, problem }| {
-                let problem = Problem::NoLabels { first: Box::new(problem) };
-                DatasetError { file, line, problem }
-            },
-        )]);
+        return Err(vec![first.map_or_else(|| source.error(None, empty()), no_labels)]);
     }
     if reader.problems.is_empty() { Ok(reader.cases) } else { Err(reader.problems) }
+}
+
+/// No line of a file is a labelled answer.
+fn no_labels(first: DatasetError) -> DatasetError {
+    let what =
+        format!("no line is a labelled answer; the first one has this problem: {}", first.problem);
+    let remedy = "give answers that people graded, as JSON lines with `id`, `question`, `expect`, \
+                  `answer` and `label`";
+    DatasetError { problem: Problem::other(what, remedy), ..first }
 }
 
 /// A case as it is written in a line.
@@ -52,14 +53,13 @@ pub fn load_labels(path: &Path) -> Result<Vec<LabelledCase>, Vec<DatasetError>> 
 struct WireCase {
     id: String,
     question: String,
-    #[serde(default)]
     kind: Option<QuestionKind>,
-    expect: WireExpectation,
+    #[serde(with = "WireExpectation")]
+    expect: Expectation,
     #[serde(default)]
     stale: Vec<String>,
     answer: String,
     label: Json,
-    #[serde(default)]
     answered_by: Option<String>,
 }
 
@@ -74,10 +74,6 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(file: &str) -> Reader {
-        Reader { file: Arc::from(file), ..Reader::default() }
-    }
-
     fn read(&mut self, source: &mut Source<'_>) -> Result<(), DatasetError> {
         while let Some((line, text)) = source.next_line()? {
             if let Err(problem) = parse(text).and_then(|wire| self.case(line, wire)) {
@@ -89,40 +85,31 @@ impl Reader {
 
     fn case(&mut self, line: u64, wire: WireCase) -> Result<(), Problem> {
         let WireCase { id, question, kind, expect, stale, answer, label, answered_by } = wire;
-        let expect = expect.try_into()?;
         let label = label_of(&label, &expect)?;
         let kind = kind.unwrap_or(match expect {
             Expectation::Unanswerable => QuestionKind::Abstain,
             _ => QuestionKind::Fact,
         });
+        let mut flaws = wording(&question, kind, &expect, &stale);
+        let is_gradable = flaws.is_empty();
         if !self.ids.insert(id.clone()) {
-            self.flaw(line, &id, QuestionFlaw::RepeatedId);
+            flaws.insert(0, repeated_id());
         }
-        let (file, group) = (Arc::clone(&self.file), answered_by.map(Into::into));
-        let asked = LabelledQuestion { file, id: id.clone(), question, kind, expect, stale };
-        if let Some(asked) = self.question(line, asked) {
+        for (flaw, remedy) in flaws {
+            let what = format!("case `{}` {flaw}", excerpt(&id));
+            self.problem(line, Problem::other(what, remedy));
+        }
+        if is_gradable {
+            let key = serde_json::to_string(&(&question, kind, &expect, &stale))
+                .expect("strings and names are JSON");
+            let file = Arc::clone(&self.file);
+            let new = LabelledQuestion { file, id: id.clone(), question, kind, expect, stale };
+            // All answers to a question share it.
+            let asked = Arc::clone(self.questions.entry(key).or_insert_with(|| Arc::new(new)));
+            let group = answered_by.map(Into::into);
             self.cases.push(LabelledCase { asked, id, line, answer, label, group });
         }
         Ok(())
-    }
-
-    /// The question, shared by all answers to it; `None` where it cannot be
-    /// asked or graded, which is reported.
-    fn question(&mut self, line: u64, asked: LabelledQuestion) -> Option<Arc<LabelledQuestion>> {
-        let LabelledQuestion { id, question, kind, expect, stale, .. } = &asked;
-        let flaws = wording(question, *kind, expect, stale);
-        if !flaws.is_empty() {
-            flaws.into_iter().for_each(|flaw| self.flaw(line, id, flaw));
-            return None;
-        }
-        let key = serde_json::to_string(&(question, kind, expect, stale))
-            .expect("strings and names are JSON");
-        Some(Arc::clone(self.questions.entry(key).or_insert_with(|| Arc::new(asked))))
-    }
-
-    fn flaw(&mut self, line: u64, id: &str, flaw: QuestionFlaw) {
-        let id = id.to_owned();
-        self.problem(line, Problem::Case { id, flaw });
     }
 
     fn problem(&mut self, line: u64, problem: Problem) {

@@ -37,10 +37,10 @@ pub use labels::load_labels;
 pub use load::{bundled, bundled_names, load, load_files, load_reader};
 pub use native::{CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, write_native};
 pub use questions::{
-    KindCoverage, QuestionAudit, QuestionFlaw, audit_file, audit_questions, load_questions,
-    write_questions,
+    KindCoverage, QuestionAudit, audit_file, audit_questions, load_questions, write_questions,
 };
 use recap_core::model::{Question, Session};
+use serde::{Deserialize, Serialize};
 pub use source::MAX_LINE;
 pub use unpack::TooMuch;
 
@@ -59,31 +59,42 @@ pub struct LoadOptions {
     pub max_unpacked: Option<u64>,
 }
 
-/// Sessions that are benched together.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Sessions that are benched together. What serde writes and reads of it is the card that
+/// describes a data set ([`CARD_FILE`]).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Dataset {
     /// Name in tables: that of the data set, or of the file or folder.
     pub name: String,
     /// Version of the data set, as stated by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Licence of the content.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub licence: Option<String>,
     /// The source of the content.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// A description of the data set, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The agent that made the recordings, by the name of their format, where all
     /// are of one.
+    #[serde(skip)]
     pub agent: Option<String>,
     /// The sessions, in the order of their files.
+    #[serde(skip)]
     pub sessions: Vec<Session>,
     /// Warnings about the import.
+    #[serde(skip)]
     pub warnings: Vec<String>,
     /// Files that were read, by name below the input, with the blake3 hash of
     /// their bytes in hexadecimal.
+    #[serde(skip)]
     pub files: Vec<(String, String)>,
     /// Questions about the sessions, in the order of their files; every one
     /// can be asked and graded.
+    #[serde(skip)]
     pub questions: Vec<Question>,
 }
 

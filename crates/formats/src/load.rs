@@ -1,7 +1,6 @@
 //! Reads a file, a folder or a stream into a [`Dataset`].
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -10,11 +9,12 @@ use recap_datasets::BUNDLED;
 use super::error::{DatasetError, Problem};
 use super::format::{Description, Format, Head, MAX_HEAD, Tried, describe};
 use super::formats::FORMATS;
-use super::gathered::{Gathered, Keeping, Loaded, Sink, stem_of};
+use super::gathered::{Gathered, Sink, stem_of};
 use super::native::{self, CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, read_card};
 use super::source::{FIRST, HEAD, Source};
 use super::walk::{self, Found, Subagents};
 use super::{Dataset, LoadOptions, questions};
+use recap_core::text::{counted, excerpt};
 
 /// The reason for a recognised file without a session.
 const NO_MESSAGE: &str = "it contains no message";
@@ -29,7 +29,9 @@ const NO_MESSAGE: &str = "it contains no message";
 /// as one session can be read: they are named in the warnings, broken ones
 /// with what is wrong. A native data set must be right as a whole.
 pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
-    gather(input, options)?.whole()
+    let mut gathered = Gathered::default();
+    let name = read_into(&mut gathered, input, options)?;
+    gathered.whole(&name)
 }
 
 /// Reads files as the sessions of one data set, in which what they share counts once. A broken
@@ -53,14 +55,7 @@ pub fn load_files(
         return Err(gathered.set_aside);
     }
     gathered.warn_of_set_aside();
-    gathered.into_loaded(name).and_then(Loaded::whole).map_err(|error| vec![error.to_string()])
-}
-
-/// Reads `input`, and collects the problems of its questions instead of stopping at the first.
-pub(super) fn gather(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError> {
-    let mut gathered = Gathered::default();
-    let name = read_into(&mut gathered, input, options)?;
-    gathered.into_loaded(&name)
+    gathered.whole(name).map_err(|error| vec![error.to_string()])
 }
 
 /// Reads one session file from a stream or from memory: standard input, an
@@ -77,7 +72,7 @@ pub fn load_reader(
     let source = Source::new(name, stem, bytes, options.max_unpacked)?;
     let mut gathered = Gathered::default();
     gathered.only(name, source, options)?;
-    gathered.into_loaded(stem)?.whole()
+    gathered.whole(stem)
 }
 
 /// Reads a native data set from memory: its card, its sessions and its questions,
@@ -86,23 +81,17 @@ fn load_native(
     name: &str,
     [card, sessions, questions]: [&str; 3],
 ) -> Result<Dataset, DatasetError> {
-    let options = &LoadOptions::default();
     let mut gathered = Gathered::default();
     let shown = |file: &str| format!("{name}/{file}");
-    let read =
-        read_card(card).map_err(|(_, problem)| DatasetError::whole(shown(CARD_FILE), problem))?;
-    gathered.card = Some(read);
-    let hash = blake3::hash(card.as_bytes()).to_hex().to_string();
-    gathered.files.push((CARD_FILE.to_owned(), hash));
+    let open = |file, text| Source::new(&shown(file), name, str::as_bytes(text), None);
+    gathered.beside_sessions(CARD_FILE, open(CARD_FILE, card)?)?;
     if !questions.is_empty() {
-        let mut source = Source::new(&shown(QUESTIONS_FILE), name, questions.as_bytes(), None)?;
-        gathered.questions = super::questions::read(&mut source, &mut gathered.problems)?;
-        gathered.done(QUESTIONS_FILE, source)?;
+        gathered.beside_sessions(QUESTIONS_FILE, open(QUESTIONS_FILE, questions)?)?;
     }
-    let mut source = Source::new(&shown(SESSIONS_FILE), name, sessions.as_bytes(), None)?;
-    gathered.sessions(&native::FORMAT, SESSIONS_FILE, &mut source, options)?;
+    let mut source = open(SESSIONS_FILE, sessions)?;
+    gathered.sessions(&native::FORMAT, SESSIONS_FILE, &mut source, &LoadOptions::default())?;
     gathered.done(SESSIONS_FILE, source)?;
-    gathered.into_loaded(name)?.whole()
+    gathered.whole(name)
 }
 
 /// Reads a file or a folder, session by session, into `gathered`; returns the
@@ -116,19 +105,10 @@ pub(super) fn read_into<S: Sink>(
     options: &LoadOptions,
 ) -> Result<String, DatasetError> {
     let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
-    gathered.families.histories.inputs += 1;
+    gathered.families.inputs += 1;
     if metadata.is_dir() {
-        read_folder(gathered, input, options)
-    } else {
-        read_file(gathered, input, options)
+        return read_folder(gathered, input, options);
     }
-}
-
-fn read_file<S: Sink>(
-    gathered: &mut Gathered<S>,
-    input: &Path,
-    options: &LoadOptions,
-) -> Result<String, DatasetError> {
     let name = input.file_name().unwrap_or(input.as_os_str()).to_string_lossy().into_owned();
     let found = Found { relative: name.clone(), path: input.to_owned() };
     let source = open_session(&found, &Subagents::beside(input), options)?;
@@ -158,7 +138,7 @@ fn unknown(source: &mut Source<'_>) -> DatasetError {
         Err(error) => return error,
     };
     if is_blank {
-        return source.error(None, Problem::Empty);
+        return source.error(None, empty());
     }
     // Reading the lines detects invalid text and lines that are too long.
     while seen.as_ref().is_none_or(|found| found.is_text) {
@@ -171,6 +151,12 @@ fn unknown(source: &mut Source<'_>) -> DatasetError {
     let (what, advice) = seen.map(|Description { what, advice, .. }| (what, advice)).unzip();
     let known = known_formats();
     source.error(None, Problem::UnknownFormat { known, what, advice: advice.flatten() })
+}
+
+/// The problem of a file without content.
+pub(super) fn empty() -> Problem {
+    let remedy = "give a recorded session; this one may not have been written yet";
+    Problem::other("the file is empty", remedy)
 }
 
 fn known_formats() -> String {
@@ -197,8 +183,10 @@ fn read_folder<S: Sink>(
     gathered.subagents = Subagents::among(&found);
     for file in &found {
         let read = match file.relative.as_str() {
-            CARD_FILE if card => gathered.card(file, options)?,
-            QUESTIONS_FILE if native => gathered.questions(file, options)?,
+            own @ (CARD_FILE | QUESTIONS_FILE) if native || card && own == CARD_FILE => {
+                gathered.beside_sessions(own, Source::open(&file.path, options.max_unpacked)?)?;
+                true
+            }
             SESSIONS_FILE if native => gathered.file(file, options, Some(&native::FORMAT))?,
             _ => gathered
                 .or_set_aside(&file.relative, |gathered| gathered.file(file, options, None))?,
@@ -213,15 +201,23 @@ fn read_folder<S: Sink>(
     }
     let shown = root.display().to_string();
     if gathered.index.len() == before && !gathered.set_aside.is_empty() {
-        let reason = gathered.set_aside.join("; ");
-        return Err(DatasetError::whole(shown, Problem::NoneReadable { reason }));
+        let problem = Problem::NoneReadable(gathered.set_aside.join("; "));
+        return Err(DatasetError::whole(shown, problem));
     }
     if gathered.index.len() == before {
-        let files = found.len() as u64;
-        let known = known_formats();
-        let first = gathered.first_unknown.take();
-        let problem = Problem::NoSessions { known, files, first };
-        return Err(DatasetError::whole(shown, problem));
+        let looks = gathered
+            .first_unknown
+            .as_ref()
+            .map(|(name, what)| format!("; {} looks like {what}", excerpt(name)));
+        let what = format!(
+            "the folder holds no session ({} looked at{}; known formats: {})",
+            counted(found.len(), "file"),
+            looks.unwrap_or_default(),
+            known_formats()
+        );
+        let remedy = "give the folder in which an agent keeps its sessions; `recap bench --latest` \
+                      finds those on this machine";
+        return Err(DatasetError::whole(shown, Problem::other(what, remedy)));
     }
     // Files of questions are read together with their chat.
     others.retain(|file| gathered.files.iter().all(|(read, _)| read != file));
@@ -235,13 +231,6 @@ fn read_folder<S: Sink>(
     Ok(name)
 }
 
-fn open(file: &Found, options: &LoadOptions) -> Result<Source<'static>, DatasetError> {
-    let open = File::open(&file.path).map_err(|e| walk::unreadable(&file.path, e))?;
-    let shown = file.path.display().to_string();
-    let base = file.relative.rsplit('/').next().unwrap_or(&file.relative);
-    Ok(Source::new(&shown, stem_of(base), open, options.max_unpacked)?.at(&file.path))
-}
-
 /// Opens a file that may be a session, with the logs of its subagents.
 ///
 /// # Errors
@@ -251,11 +240,13 @@ fn open_session(
     subagents: &Subagents,
     options: &LoadOptions,
 ) -> Result<Source<'static>, DatasetError> {
-    let mut source = open(file, options)?;
+    let mut source = Source::open(&file.path, options.max_unpacked)?;
     match walk::session_of(&file.path) {
         Some(session) => {
-            let session = session.display().to_string();
-            Err(source.error(None, Problem::OfSubagent { session }))
+            let session = session.display();
+            let what = format!("the log of a subagent: it is part of the session {session}");
+            let remedy = "give the session, or the folder that holds both";
+            Err(source.error(None, Problem::other(what, remedy)))
         }
         None => {
             source.subagents = subagents.of(&file.path);
@@ -313,7 +304,13 @@ impl<S: Sink> Gathered<S> {
                 [] => NO_MESSAGE.to_owned(),
                 warnings => warnings.join("; "),
             };
-            return Err(source.error(None, Problem::NoConversation { why }));
+            let remedy = if why.contains("sidechain") {
+                "a file of sidechain records alone is read with sidechains switched on"
+            } else {
+                "give a session in which something was said; this one may only have been opened"
+            };
+            let what = format!("no conversation in this file: {why}");
+            return Err(source.error(None, Problem::other(what, remedy)));
         }
         self.done(relative, source)
     }
@@ -327,20 +324,18 @@ impl<S: Sink> Gathered<S> {
         options: &LoadOptions,
     ) -> Result<usize, DatasetError> {
         let mut ids = BTreeSet::new();
-        let keeping = Keeping { apart: options.sidechains, strict: format.tried == Tried::Own };
+        let is_own = format.tried == Tried::Own;
         format.read(source, options, &mut |source, draft| {
             let id = draft.session.id.clone();
             if !ids.insert(id.clone()) {
-                return Err(source.error(None, Problem::RepeatedSession { id }));
+                return Err(source.error(None, Problem::RepeatedSession(id)));
             }
-            self.keep(relative, draft, source, keeping)
+            self.keep(relative, draft, source, options.sidechains, is_own)
         })?;
         let read = ids.len();
         source.settle_aside(read)?;
-        if read > 0 {
-            self.formats.insert(format.name);
-        }
-        if read > 0 && format.tried == Tried::Documentation && self.documented.insert(format.name) {
+        let is_first = read > 0 && self.formats.insert(format.name);
+        if is_first && format.tried == Tried::Documentation {
             self.warnings.push(format!(
                 "the format {} was written from its documentation, without recordings at hand: \
                  check what was read, and report what is wrong",
@@ -350,21 +345,20 @@ impl<S: Sink> Gathered<S> {
         Ok(read)
     }
 
-    fn card(&mut self, file: &Found, options: &LoadOptions) -> Result<bool, DatasetError> {
-        let mut source = open(file, options)?;
-        let text = source.text()?;
-        let card = read_card(&text).map_err(|(line, problem)| source.error(line, problem))?;
-        self.card = Some(card);
-        self.done(&file.relative, source)?;
-        Ok(true)
-    }
-
-    /// Reads the questions of a native data set.
-    fn questions(&mut self, file: &Found, options: &LoadOptions) -> Result<bool, DatasetError> {
-        let mut source = open(file, options)?;
-        self.questions = questions::read(&mut source, &mut self.problems)?;
-        self.done(&file.relative, source)?;
-        Ok(true)
+    /// Reads the card or the questions of a native data set.
+    fn beside_sessions(
+        &mut self,
+        relative: &str,
+        mut source: Source<'_>,
+    ) -> Result<(), DatasetError> {
+        if relative == CARD_FILE {
+            let text = source.text()?;
+            let card = read_card(&text).map_err(|(line, problem)| source.error(line, problem))?;
+            self.card = Some(card);
+        } else {
+            self.questions = questions::read(&mut source, &mut self.problems)?;
+        }
+        self.done(relative, source)
     }
 
     /// Reads the rest of a file for its hash, and keeps its warnings.

@@ -6,18 +6,17 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::{DatasetError, Problem};
-use super::load::gather;
+use super::gathered::Gathered;
+use super::load::read_into;
 use super::source::{Source, parse};
-use super::walk::unreadable;
 use super::{Dataset, LoadOptions};
 use recap_core::model::{Expectation, MessageIndex, Question, QuestionKind, Session};
 use recap_core::text::{Normal, excerpt};
@@ -33,10 +32,8 @@ pub fn load_questions(
     path: &Path,
     datasets: &[Dataset],
 ) -> Result<Vec<Question>, Vec<DatasetError>> {
-    let shown = path.display().to_string();
-    let file = File::open(path).map_err(|error| vec![unreadable(path, error)])?;
     let mut problems = Vec::new();
-    let source = Source::new(&shown, &shown, file, None);
+    let source = Source::open(path, None);
     let left = source.and_then(|mut source| read(&mut source, &mut problems));
     let mut left = left.map_err(|error| vec![error])?;
     let mut known = Vec::new();
@@ -65,93 +62,62 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    fn error(&self, flaw: QuestionFlaw) -> DatasetError {
-        let id = self.question.id.clone();
-        DatasetError {
-            file: self.file.clone(),
-            line: self.line,
-            problem: Problem::Question { id, flaw },
-        }
+    fn error(&self, (flaw, remedy): Flaw) -> DatasetError {
+        let what = format!("question `{}` {flaw}", excerpt(&self.question.id));
+        let problem = Problem::other(what, remedy);
+        DatasetError { file: self.file.clone(), line: self.line, problem }
     }
+}
+
+/// What makes a question unusable or misleading, behind its name, and what can be done
+/// about it.
+pub(crate) type Flaw = (String, &'static str);
+
+/// The flaw of a question with the id of an earlier one.
+pub(crate) fn repeated_id() -> Flaw {
+    let remedy = "give every question an id of its own";
+    ("has the same id as an earlier question".to_owned(), remedy)
 }
 
 // `questions.jsonl`, described by `datasets/question.schema.json`.
 
 /// A question as it is written in a line.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Question", deny_unknown_fields)]
 struct WireQuestion {
     id: String,
     session: String,
     asked_at: MessageIndex,
     kind: QuestionKind,
     question: String,
-    expect: WireExpectation,
+    #[serde(with = "WireExpectation")]
+    expect: Expectation,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stale: Vec<String>,
 }
 
+#[derive(Deserialize)]
+struct Line(#[serde(with = "WireQuestion")] Question);
+
 /// An object with exactly one of the three keys.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(remote = "Expectation", rename_all = "snake_case")]
 pub(crate) enum WireExpectation {
     AnyOf(Vec<String>),
     Rubric(Vec<String>),
-    Unanswerable(bool),
+    #[serde(serialize_with = "write_true", deserialize_with = "need_true")]
+    Unanswerable,
 }
 
-impl TryFrom<WireExpectation> for Expectation {
-    type Error = Problem;
-
-    fn try_from(wire: WireExpectation) -> Result<Expectation, Problem> {
-        match wire {
-            WireExpectation::AnyOf(values) => Ok(Expectation::AnyOf(values)),
-            WireExpectation::Rubric(nuggets) => Ok(Expectation::Rubric(nuggets)),
-            WireExpectation::Unanswerable(true) => Ok(Expectation::Unanswerable),
-            WireExpectation::Unanswerable(false) => {
-                Err(Problem::shape("expect.unanswerable", "expected true"))
-            }
-        }
-    }
+fn write_true<S: Serializer>(to: S) -> Result<S::Ok, S::Error> {
+    true.serialize(to)
 }
 
-impl TryFrom<WireQuestion> for Question {
-    type Error = Problem;
-
-    fn try_from(wire: WireQuestion) -> Result<Question, Problem> {
-        Ok(Question {
-            id: wire.id,
-            session: wire.session,
-            asked_at: wire.asked_at,
-            kind: wire.kind,
-            question: wire.question,
-            expect: wire.expect.try_into()?,
-            evidence: wire.evidence,
-            stale: wire.stale,
-        })
-    }
-}
-
-impl From<&Question> for WireQuestion {
-    fn from(question: &Question) -> WireQuestion {
-        let question = question.clone();
-        WireQuestion {
-            id: question.id,
-            session: question.session,
-            asked_at: question.asked_at,
-            kind: question.kind,
-            question: question.question,
-            expect: match question.expect {
-                Expectation::AnyOf(values) => WireExpectation::AnyOf(values),
-                Expectation::Rubric(nuggets) => WireExpectation::Rubric(nuggets),
-                Expectation::Unanswerable => WireExpectation::Unanswerable(true),
-            },
-            evidence: question.evidence,
-            stale: question.stale,
-        }
-    }
+fn need_true<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
+    let is_true = bool::deserialize(from)?;
+    is_true.then_some(()).ok_or_else(|| D::Error::custom("expected true"))
 }
 
 /// Reads every line; problems of lines go into `problems`.
@@ -167,8 +133,10 @@ pub(crate) fn read(
     let mut placed = Vec::new();
     let file = source.name().to_owned();
     while let Some((line, text)) = source.next_line()? {
-        match parse::<WireQuestion>(text).and_then(Question::try_from) {
-            Ok(question) => placed.push(Placed { question, file: file.clone(), line: Some(line) }),
+        match parse::<Line>(text) {
+            Ok(Line(question)) => {
+                placed.push(Placed { question, file: file.clone(), line: Some(line) })
+            }
             Err(problem) => problems.push(source.error(Some(line), problem)),
         }
     }
@@ -183,7 +151,7 @@ pub(crate) fn read(
 /// If the writer fails.
 pub fn write_questions(questions: &[Question], mut writer: impl Write) -> std::io::Result<()> {
     for question in questions {
-        serde_json::to_writer(&mut writer, &WireQuestion::from(question))?;
+        WireQuestion::serialize(question, &mut serde_json::Serializer::new(&mut writer))?;
         writer.write_all(b"\n")?;
     }
     writer.flush()
@@ -213,15 +181,16 @@ pub(crate) fn broken(sessions: &[Session], placed: &[Placed]) -> Vec<DatasetErro
         let mut flaws =
             wording(&question.question, question.kind, &question.expect, &question.stale);
         if !ids.insert(question.id.as_str()) {
-            flaws.push(QuestionFlaw::RepeatedId);
+            flaws.push(repeated_id());
         }
         match index.get(question.session.as_str()) {
             Some((session, positions)) => {
                 flaws.extend(references(question, session, positions));
             }
             None => {
-                let session = question.session.clone();
-                flaws.push(QuestionFlaw::UnknownSession { session });
+                let session = excerpt(&question.session);
+                let what = format!("asks session `{session}`, which the data set does not have");
+                flaws.push((what, "write the id of a session of this data set"));
             }
         }
         problems.extend(flaws.into_iter().map(|flaw| one.error(flaw)));
@@ -235,19 +204,24 @@ pub(crate) fn wording(
     kind: QuestionKind,
     expect: &Expectation,
     stale: &[String],
-) -> Vec<QuestionFlaw> {
+) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     if question.trim().is_empty() {
-        flaws.push(QuestionFlaw::EmptyQuestion);
+        flaws.push(("has an empty question".to_owned(), "write the question"));
     }
     let unanswerable = *expect == Expectation::Unanswerable;
     if let Expectation::AnyOf(values) | Expectation::Rubric(values) = expect
         && (values.is_empty() || values.iter().any(|value| value.trim().is_empty()))
     {
-        flaws.push(QuestionFlaw::EmptyExpectation);
+        let remedy = "write any_of or rubric with a value, or unanswerable: true";
+        flaws.push(("expects nothing, or a blank value".to_owned(), remedy));
     }
     if unanswerable != (kind == QuestionKind::Abstain) {
-        flaws.push(QuestionFlaw::KindMismatch { kind: kind.as_str() });
+        let what = format!(
+            "is of kind {}; only questions of kind abstain, and all of them, are unanswerable",
+            kind.as_str()
+        );
+        flaws.push((what, "make it kind abstain and unanswerable, or neither of both"));
     }
     if !stale.is_empty() {
         let right: FxHashSet<&str> = expect.alternatives().iter().map(String::as_str).collect();
@@ -255,152 +229,48 @@ pub(crate) fn wording(
         let is_meant = |value: &Normal| !value.is_empty() && meant.contains(value);
         let is_right = |value: &str| right.contains(value) || is_meant(&Normal::new(value));
         let stale = stale.iter().filter(|value| is_right(value));
-        flaws.extend(stale.map(|value| QuestionFlaw::StaleIsRight { value: value.clone() }));
+        flaws.extend(stale.map(|value| {
+            let what = format!("lists `{}` as right and as stale", excerpt(value));
+            (what, "keep the value in any_of or in stale")
+        }));
     }
     flaws
 }
 
 /// Flaws in the references to its session.
-fn references(
-    question: &Question,
-    session: &Session,
-    positions: &Positions<'_>,
-) -> Vec<QuestionFlaw> {
+fn references(question: &Question, session: &Session, positions: &Positions<'_>) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let (asked_at, messages) = (question.asked_at, session.messages.len());
     if asked_at as usize >= messages {
-        flaws.push(QuestionFlaw::AskedAfterEnd { asked_at, messages });
+        let what =
+            format!("is asked after message {asked_at}, but the session has {messages} (from 0)");
+        flaws.push((what, "count messages from 0; the last one asks at the end"));
     }
+    let known = "name the ids of messages of that session, each once";
     let mut named = BTreeSet::new();
     for message in &question.evidence {
-        let message = message.clone();
-        if !named.insert(message.clone()) {
-            flaws.push(QuestionFlaw::RepeatedEvidence { message });
+        let shown = excerpt(message);
+        if !named.insert(message) {
+            flaws.push((format!("names evidence `{shown}` twice"), known));
             continue;
         }
         match positions.get(message.as_str()) {
-            None => flaws.push(QuestionFlaw::UnknownEvidence { message }),
+            None => {
+                let what =
+                    format!("names evidence `{shown}`, which is not a message of its session");
+                flaws.push((what, known));
+            }
             Some(&position) if position > asked_at => {
-                flaws.push(QuestionFlaw::EvidenceAfter { message, position, asked_at });
+                let what = format!(
+                    "names evidence `{shown}` (position {position}) but is asked after message \
+                     {asked_at}"
+                );
+                flaws.push((what, "ask later, or leave that message out"));
             }
             Some(_) => {}
         }
     }
     flaws
-}
-
-// The flaws that make a question unusable or misleading.
-
-/// The kinds of flaws of a question.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum QuestionFlaw {
-    /// The data set has no such session.
-    #[error("asks session `{}`, which the data set does not have", excerpt(.session))]
-    UnknownSession {
-        /// The id that it names.
-        session: String,
-    },
-    /// It is asked later than the last message.
-    #[error("is asked after message {asked_at}, but the session has {messages} (from 0)")]
-    AskedAfterEnd {
-        /// The position that it names.
-        asked_at: u32,
-        /// Number of messages in the session.
-        messages: usize,
-    },
-    /// Evidence that is not a message of its session.
-    #[error("names evidence `{}`, which is not a message of its session", excerpt(.message))]
-    UnknownEvidence {
-        /// The id that it names.
-        message: String,
-    },
-    /// Evidence that comes after the question.
-    #[error(
-        "names evidence `{}` (position {position}) but is asked after message {asked_at}", excerpt(.message)
-    )]
-    EvidenceAfter {
-        /// The id of the evidence message.
-        message: String,
-        /// The position of that message.
-        position: u32,
-        /// Where the question is asked.
-        asked_at: u32,
-    },
-    /// A message is named twice.
-    #[error("names evidence `{}` twice", excerpt(.message))]
-    RepeatedEvidence {
-        /// The id of that message.
-        message: String,
-    },
-    /// Two questions with the same id.
-    #[error("has the same id as an earlier question")]
-    RepeatedId,
-    /// The question is empty.
-    #[error("has an empty question")]
-    EmptyQuestion,
-    /// Nothing is expected, or one of the expected values is blank.
-    #[error("expects nothing, or a blank value")]
-    EmptyExpectation,
-    /// The kind of the question and its expectation do not match.
-    #[error("is of kind {kind}; only questions of kind abstain, and all of them, are unanswerable")]
-    KindMismatch {
-        /// The kind of the question.
-        kind: &'static str,
-    },
-    /// A value is both expected and stale.
-    #[error("lists `{}` as right and as stale", excerpt(.value))]
-    StaleIsRight {
-        /// The value in question.
-        value: String,
-    },
-    /// The same question is asked twice at the same point of the same session.
-    #[error("asks what question `{}` asks at the same point", excerpt(.first))]
-    RepeatedQuestion {
-        /// Id of the other question.
-        first: String,
-    },
-    /// The evidence contains none of the answers.
-    #[error("expects {expected}, but its evidence contains none of it")]
-    NotInEvidence {
-        /// The expected alternatives, in quotes.
-        expected: String,
-    },
-    /// The question contains the answer.
-    #[error("gives its answer `{}` away in the question", excerpt(.answer))]
-    GivenAway {
-        /// The alternative that it contains.
-        answer: String,
-    },
-}
-
-impl QuestionFlaw {
-    /// What the user can do about it.
-    pub fn help(&self) -> &'static str {
-        match self {
-            QuestionFlaw::UnknownSession { .. } => "write the id of a session of this data set",
-            QuestionFlaw::AskedAfterEnd { .. } => {
-                "count messages from 0; the last one asks at the end"
-            }
-            QuestionFlaw::UnknownEvidence { .. } | QuestionFlaw::RepeatedEvidence { .. } => {
-                "name the ids of messages of that session, each once"
-            }
-            QuestionFlaw::EvidenceAfter { .. } => "ask later, or leave that message out",
-            QuestionFlaw::RepeatedId => "give every question an id of its own",
-            QuestionFlaw::EmptyQuestion => "write the question",
-            QuestionFlaw::EmptyExpectation => {
-                "write any_of or rubric with a value, or unanswerable: true"
-            }
-            QuestionFlaw::KindMismatch { .. } => {
-                "make it kind abstain and unanswerable, or neither of both"
-            }
-            QuestionFlaw::StaleIsRight { .. } => "keep the value in any_of or in stale",
-            QuestionFlaw::RepeatedQuestion { .. } => "drop one of the two, or ask at another point",
-            QuestionFlaw::NotInEvidence { .. } => {
-                "name the message that says it, or add the alternative that the message uses"
-            }
-            QuestionFlaw::GivenAway { .. } => "put the question without the answer",
-        }
-    }
 }
 
 // How good the questions of a data set are: every violation at once, and which
@@ -441,9 +311,11 @@ pub struct KindCoverage {
 ///
 /// The problems of the sessions.
 pub fn audit_questions(input: &Path, options: &LoadOptions) -> Result<QuestionAudit, DatasetError> {
-    let gathered = gather(input, options)?;
-    let mut audit = of_placed(&gathered.dataset.sessions, &gathered.questions);
-    audit.warnings = gathered.dataset.warnings;
+    let mut gathered = Gathered::default();
+    let name = read_into(&mut gathered, input, options)?;
+    let dataset = gathered.dataset(&name)?;
+    let mut audit = of_placed(&dataset.sessions, &gathered.questions);
+    audit.warnings = dataset.warnings;
     audit.violations.extend(gathered.problems);
     audit.sort();
     Ok(audit)
@@ -456,10 +328,8 @@ pub fn audit_questions(input: &Path, options: &LoadOptions) -> Result<QuestionAu
 ///
 /// The file cannot be read.
 pub fn audit_file(path: &Path, datasets: &mut [Dataset]) -> Result<QuestionAudit, DatasetError> {
-    let shown = path.display().to_string();
-    let file = File::open(path).map_err(|error| unreadable(path, error))?;
     let mut problems = Vec::new();
-    let placed = read(&mut Source::new(&shown, &shown, file, None)?, &mut problems)?;
+    let placed = read(&mut Source::open(path, None)?, &mut problems)?;
     let sessions: Vec<Session> =
         datasets.iter().flat_map(|dataset| dataset.sessions.iter().cloned()).collect();
     let mut audit = of_placed(&sessions, &placed);
@@ -544,8 +414,9 @@ fn repeated(placed: &[Placed]) -> Vec<DatasetError> {
         }
         match first_at.entry((&question.session, question.asked_at, words)) {
             Entry::Occupied(first) => {
-                let first = (*first.get()).to_owned();
-                found.push(one.error(QuestionFlaw::RepeatedQuestion { first }));
+                let first = excerpt(first.get());
+                let what = format!("asks what question `{first}` asks at the same point");
+                found.push(one.error((what, "drop one of the two, or ask at another point")));
             }
             Entry::Vacant(free) => _ = free.insert(&question.id),
         }
@@ -599,15 +470,18 @@ fn is_yes_or_no(value: &str) -> bool {
     matches!(Normal::new(value).as_str(), "yes" | "no")
 }
 
-fn given_away(question: &Question) -> Option<QuestionFlaw> {
+fn given_away(question: &Question) -> Option<Flaw> {
     let words = Normal::new(&question.question);
     let mut values = question.expect.alternatives().iter();
     let given =
         values.find(|value| !is_yes_or_no(value) && states(&question.question, &words, value))?;
-    Some(QuestionFlaw::GivenAway { answer: given.clone() })
+    let what = format!("gives its answer `{}` away in the question", excerpt(given));
+    Some((what, "put the question without the answer"))
 }
 
-fn not_in_evidence(question: &Question) -> QuestionFlaw {
+fn not_in_evidence(question: &Question) -> Flaw {
     let quoted = question.expect.alternatives().iter().map(|value| format!("`{}`", excerpt(value)));
-    QuestionFlaw::NotInEvidence { expected: quoted.collect::<Vec<_>>().join(" or ") }
+    let expected = quoted.collect::<Vec<_>>().join(" or ");
+    let remedy = "name the message that says it, or add the alternative that the message uses";
+    (format!("expects {expected}, but its evidence contains none of it"), remedy)
 }

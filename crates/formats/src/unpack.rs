@@ -13,8 +13,8 @@ use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::error::{DatasetError, Problem};
-use super::source::{MAX_DOCUMENT, Source};
-use recap_core::text::counted;
+use super::source::{BUFFER, MAX_DOCUMENT, Source};
+use recap_core::text::{brief, counted};
 
 /// Most bytes that an input may unpack to, unless more are allowed.
 const MOST: u64 = 1 << 30;
@@ -79,11 +79,6 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Most bytes to which so many packed bytes may unpack.
-    pub fn most(self, packed: u64) -> u64 {
-        self.bytes.unwrap_or_else(|| packed.saturating_mul(RATIO).clamp(FREE, MOST))
-    }
-
     /// Whether so many packed bytes may unpack to so many.
     ///
     /// # Errors
@@ -99,35 +94,41 @@ impl Allowance {
             _ => Ok(()),
         }
     }
-}
 
-/// A kind of packed input.
-#[derive(Clone, Copy)]
-pub(super) enum Packing {
-    Gzip,
-    Zstd,
-}
-
-impl Packing {
-    /// Tells a packed input by its first bytes: those of a gzip member (RFC
-    /// 1952, 2.3.1), or of a frame of zstd (RFC 8878, 3.1.1).
-    pub fn of(first: &[u8]) -> Option<Packing> {
-        if first.starts_with(&[0x1f, 0x8b]) {
-            Some(Packing::Gzip)
-        } else if first.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            Some(Packing::Zstd)
-        } else {
-            None
+    /// Unpacks a part of an input of so many bytes, and adds its length to what was unpacked.
+    ///
+    /// # Errors
+    /// More than the input, or a document, may unpack to; and `broken` of what cannot be read.
+    pub fn read(
+        self,
+        part: impl Read,
+        packed: u64,
+        unpacked: &mut u64,
+        broken: impl Fn(std::io::Error) -> Problem,
+    ) -> Result<Vec<u8>, Problem> {
+        let most = self.bytes.unwrap_or_else(|| packed.saturating_mul(RATIO).clamp(FREE, MOST));
+        let left = most.saturating_sub(*unpacked).min(MAX_DOCUMENT);
+        let mut bytes = Vec::new();
+        part.take(left + 1).read_to_end(&mut bytes).map_err(broken)?;
+        *unpacked = unpacked.saturating_add(bytes.len() as u64);
+        self.check(packed, *unpacked).map_err(Problem::Unpacked)?;
+        if bytes.len() as u64 > MAX_DOCUMENT {
+            return Err(Problem::too_long());
         }
+        Ok(bytes)
     }
 }
 
+/// The stored bytes of an input.
+type Stored<'a> = BufReader<Hashing<'a>>;
+
 enum Decoder<'a> {
-    Gzip(Box<MultiGzDecoder<BufReader<Hashing<'a>>>>),
-    Zstd(Box<Frames<BufReader<Hashing<'a>>>>),
+    Plain(Box<Stored<'a>>),
+    Gzip(Box<MultiGzDecoder<Stored<'a>>>),
+    Zstd(Box<Frames<Stored<'a>>>),
 }
 
-/// Unpacks an input up to a limit.
+/// The bytes of an input, where they are packed unpacked up to a limit.
 pub(super) struct Unpacking<'a> {
     decoder: Decoder<'a>,
     unpacked: u64,
@@ -135,36 +136,45 @@ pub(super) struct Unpacking<'a> {
 }
 
 impl<'a> Unpacking<'a> {
-    /// Unpacks as far as `allowance` goes.
-    pub fn new(stored: BufReader<Hashing<'a>>, packing: Packing, allowance: Allowance) -> Self {
-        let decoder = match packing {
-            Packing::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(stored))),
-            Packing::Zstd => Decoder::Zstd(Box::new(Frames::new(stored))),
+    /// Tells a packed input by its first bytes: those of a gzip member (RFC 1952, 2.3.1), or of
+    /// a frame of zstd (RFC 8878, 3.1.1).
+    pub fn open(inner: Box<dyn Read + 'a>, allowance: Allowance) -> std::io::Result<Self> {
+        let mut stored = BufReader::with_capacity(BUFFER, Hashing::new(inner));
+        let first = stored.fill_buf()?;
+        let decoder = if first.starts_with(&[0x1f, 0x8b]) {
+            Decoder::Gzip(Box::new(MultiGzDecoder::new(stored)))
+        } else if first.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Decoder::Zstd(Box::new(Frames::new(stored)))
+        } else {
+            Decoder::Plain(Box::new(stored))
         };
-        Self { decoder, unpacked: 0, allowance }
+        Ok(Self { decoder, unpacked: 0, allowance })
     }
 
-    fn buffered(&self) -> &BufReader<Hashing<'a>> {
+    fn stored(&self) -> &Stored<'a> {
         match &self.decoder {
+            Decoder::Plain(stored) => stored,
             Decoder::Gzip(decoder) => decoder.get_ref(),
-            Decoder::Zstd(decoder) => decoder.get_ref(),
+            Decoder::Zstd(decoder) => &decoder.source,
         }
     }
 
-    /// The packed input that is read.
-    pub fn stored(&self) -> &Hashing<'a> {
-        self.buffered().get_ref()
+    /// The hash of the stored bytes that were read.
+    pub fn hash(&self) -> blake3::Hash {
+        self.stored().get_ref().hasher.finalize()
     }
 }
 
 impl Read for Unpacking<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = match &mut self.decoder {
+            Decoder::Plain(stored) => return stored.read(buffer),
             Decoder::Gzip(decoder) => decoder.read(buffer)?,
             Decoder::Zstd(decoder) => decoder.read(buffer)?,
         };
         self.unpacked += n as u64;
-        let packed = self.stored().hasher.count() - self.buffered().buffer().len() as u64;
+        let stored = self.stored();
+        let packed = stored.get_ref().hasher.count() - stored.buffer().len() as u64;
         self.allowance.check(packed, self.unpacked).map_err(std::io::Error::other)?;
         Ok(n)
     }
@@ -191,10 +201,10 @@ impl Archive {
         let (packed, allowance) = (bytes.len() as u64, source.allowance);
         let listed = listed(&bytes);
         let zip = ZipArchive::new(Cursor::new(bytes));
-        let zip = zip.map_err(|error| source.error(None, broken(&error)))?;
+        let zip = zip.map_err(|error| source.error(None, broken(&error.to_string())))?;
         let names: Result<Vec<String>, ZipError> =
             zip.file_names().map(|name| name.map(Into::into)).collect();
-        let names = names.map_err(|error| source.error(None, broken(&error)))?;
+        let names = names.map_err(|error| source.error(None, broken(&error.to_string())))?;
         let hidden = listed.saturating_sub(names.len());
         if hidden > 0 {
             let members = counted(hidden, "member");
@@ -213,8 +223,8 @@ impl Archive {
     /// # Errors
     /// A member that is damaged, no text, or unpacks to too much.
     pub fn text(&mut self, name: &str) -> Result<String, Problem> {
-        let (packed, allowance) = (self.packed, self.allowance);
-        let raw = self.zip.by_name_raw(name.as_bytes()).map_err(|error| broken(&error))?;
+        let raw =
+            self.zip.by_name_raw(name.as_bytes()).map_err(|error| broken(&error.to_string()))?;
         // The crate zip would unpack these by a library in C.
         let zstd = raw.compression() == CompressionMethod::ZSTD;
         let sum = zstd.then(|| raw.crc32());
@@ -222,23 +232,18 @@ impl Archive {
             Box::new(Frames::new(BufReader::new(raw)))
         } else {
             drop(raw);
-            Box::new(self.zip.by_name(name).map_err(|error| broken(&error))?)
+            Box::new(self.zip.by_name(name).map_err(|error| broken(&error.to_string()))?)
         };
-        let mut bounded = Bounded { member, packed, unpacked: &mut self.unpacked, allowance };
-        let mut bytes = Vec::new();
-        bounded.read_to_end(&mut bytes).map_err(|error| match TooMuch::of(&error) {
-            Some(too_much) => Problem::Unpacked(too_much),
-            None => Problem::Archive { message: format!("{name}: {error}") },
-        })?;
-        if bytes.len() as u64 > MAX_DOCUMENT {
-            return Err(Problem::DocumentTooLong { limit: MAX_DOCUMENT });
-        }
-        if sum.is_some_and(|sum| sum != crc(&bytes)) {
-            return Err(Problem::Archive { message: format!("{name}: Invalid checksum") });
+        let failed = |error| broken(&format!("{name}: {error}"));
+        let bytes = self.allowance.read(member, self.packed, &mut self.unpacked, failed)?;
+        let mut crc = Crc::new();
+        crc.update(if sum.is_some() { &bytes } else { &[] });
+        if sum.is_some_and(|sum| sum != crc.sum()) {
+            return Err(broken(&format!("{name}: Invalid checksum")));
         }
         String::from_utf8(bytes).map_err(|error| {
             let byte = error.utf8_error().valid_up_to();
-            Problem::Archive { message: format!("{name}: not UTF-8 text (byte {byte})") }
+            broken(&format!("{name}: not UTF-8 text (byte {byte})"))
         })
     }
 }
@@ -251,32 +256,9 @@ fn listed(archive: &[u8]) -> usize {
     count.map_or(0, |n| usize::from(n[0]) | usize::from(n[1]) << 8)
 }
 
-/// The checksum of a member, as zip archives state it.
-fn crc(bytes: &[u8]) -> u32 {
-    let mut crc = Crc::new();
-    crc.update(bytes);
-    crc.sum()
-}
-
-fn broken(error: &ZipError) -> Problem {
-    Problem::Archive { message: error.to_string() }
-}
-
-/// A member that stops where the archive has unpacked to too much.
-struct Bounded<'a, R> {
-    member: R,
-    packed: u64,
-    unpacked: &'a mut u64,
-    allowance: Allowance,
-}
-
-impl<R: Read> Read for Bounded<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.member.read(buffer)?;
-        *self.unpacked += n as u64;
-        self.allowance.check(self.packed, *self.unpacked).map_err(std::io::Error::other)?;
-        Ok(n)
-    }
+fn broken(message: &str) -> Problem {
+    let remedy = "check that the file is whole, or write the log again";
+    Problem::other(format!("broken archive: {}", brief(message)), remedy)
 }
 
 // Unpacks zstd (RFC 8878): all frames of an input, one after the other.
@@ -293,11 +275,6 @@ impl<R: BufRead> Frames<R> {
     /// Reads from the first byte of a frame, or from the end of an input.
     pub fn new(source: R) -> Self {
         Frames { source, frame: FrameDecoder::new(), open: false }
-    }
-
-    /// The packed input.
-    pub fn get_ref(&self) -> &R {
-        &self.source
     }
 
     /// Begins the next frame; false at the end of the input.

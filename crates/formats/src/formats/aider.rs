@@ -18,7 +18,7 @@ use jiff::civil::DateTime;
 
 use super::content::usage_of;
 use super::prelude::*;
-use recap_core::text::counted;
+use recap_core::text::{Pattern, counted, pattern};
 
 /// The first words of a session.
 const START: &str = "# aider chat started at ";
@@ -214,38 +214,30 @@ impl WireSession {
     /// their own.
     fn used(&mut self, line: &str) {
         let printed = line.strip_prefix("> ").unwrap_or_default();
-        let (tokens, cost) = match printed.split_once("Cost: $") {
-            Some((tokens, cost)) => (tokens, cost.split(' ').next()),
-            None => (printed, None),
-        };
-        let tokens = tokens.strip_prefix("Tokens: ");
-        if tokens.is_none() && !printed.starts_with("Cost: $") {
+        let is_request = printed.starts_with("Tokens: ");
+        if !is_request && !printed.starts_with("Cost: $") {
             return;
         }
-        let sizes: Vec<&str> = tokens.unwrap_or_default().split(", ").collect();
         let size = |of: &str| {
-            let of =
-                sizes.iter().find_map(|part| part.trim_end_matches(['.', ' ']).strip_suffix(of));
-            of.and_then(|size| tokens_of(size.trim())).unwrap_or(0)
+            let mut sizes = SIZE.captures_iter(printed);
+            let found = sizes.find(|found| &found[3] == of)?;
+            let unit = if found[2].is_empty() { 1.0 } else { 1_000.0 };
+            Some((found[1].parse::<f64>().ok()? * unit).round() as u64)
         };
-        let cached = [size("cache hit"), size("cache write")];
-        let usage = usage_of(size("sent"), cached, size("received"));
+        let [sent, hit, written, received] =
+            ["sent", "cache hit", "cache write", "received"].map(|of| size(of).unwrap_or(0));
         let total = self.totals.entry(self.model.clone()).or_default();
         total.model.clone_from(&self.model);
-        let usd = cost.and_then(|usd| usd.trim_end_matches([',', '.']).parse().ok());
-        total.add(u64::from(tokens.is_some()), &usage, usd);
+        let usd = COST.captures(printed).and_then(|found| found[1].parse().ok());
+        total.add(u64::from(is_request), &usage_of(sent, [hit, written], received), usd);
     }
 }
 
 /// A size as aider prints it: 830, 2.4k, 31k.
-fn tokens_of(size: &str) -> Option<u64> {
-    let (number, unit) = match size.strip_suffix('k') {
-        Some(number) => (number, 1_000.0),
-        None => (size, 1.0),
-    };
-    let number: f64 = number.parse().ok()?;
-    (number.is_finite() && number >= 0.0).then_some((number * unit).round() as u64)
-}
+static SIZE: Pattern = pattern!(r"[:,] ([0-9.]+)(k?) (sent|cache write|cache hit|received)");
+
+/// What the newest message cost.
+static COST: Pattern = pattern!(r"Cost: \$([0-9.]*[0-9])");
 
 /// The model that aider says it works with: "Model: X with diff edit format",
 /// "Main model: X with …", "Models: X with …, weak model Y".

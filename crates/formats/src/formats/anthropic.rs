@@ -8,9 +8,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::content::{ChatMessage, Part, each, joined, texts};
+use super::content::{ChatMessage, Part, body_of, each, joined, response_of, texts};
 use super::exchange::{Calls, Request, Requests, Sent, Writer};
 use super::prelude::*;
+use crate::format::has_all;
 
 /// The format of requests to Anthropic's Messages API.
 pub(super) const FORMAT: Format = Format {
@@ -149,7 +150,9 @@ impl Condensed {
             return self.summary((message.role, condensed), &message.parts, draft);
         }
         if is_mark {
-            self.truncation(truncated, draft);
+            // It stands where the removed messages end, and nothing says when it was set there.
+            self.forget(truncated);
+            draft.leave_out("truncation whose time is not recorded", 1);
             return Ok(());
         }
         let first = draft.next_index();
@@ -198,13 +201,6 @@ impl Condensed {
         let tail = if role == Role::Assistant { KEPT } else { 0 };
         self.open.push_back((self.listed + tail, compaction));
         if tail == 0 { self.finish(draft) } else { Ok(()) }
-    }
-
-    /// The mark of a truncation stands where the removed messages end, and
-    /// nothing says when it was set there.
-    fn truncation(&mut self, id: Option<String>, draft: &mut Draft) {
-        self.forget(id);
-        draft.leave_out("truncation whose time is not recorded", 1);
     }
 
     /// The list has ended.
@@ -372,45 +368,35 @@ pub(super) fn entry(mut value: Json) -> (Json, Option<Json>) {
     (inner(request), response.map(inner))
 }
 
+/// What only requests to this API have.
+const OWN: [&str; 3] = ["/tools/0/input_schema", "/context_management/edits", "/system"];
+
 /// What only messages have that Roo or Kilo condensed or hid.
-const MARKS: [&str; 2] = ["condenseParent", "truncationParent"];
+const MARKS: [&str; 3] = ["/isSummary", "/condenseParent", "/truncationParent"];
 
 /// Whether a record can only be a request to this API: other APIs have roles
 /// and contents, too.
 pub(super) fn is_request(record: &Json) -> bool {
-    let request = record.get("request").unwrap_or(record);
-    let body = request.get("body").unwrap_or(request);
-    let tools = body.get("tools").and_then(|tools| tools.get(0));
-    let own_tools = tools.is_some_and(|tool| tool.get("input_schema").is_some());
-    let Some(messages) = body.get("messages").or(Some(body)).and_then(Json::as_array) else {
-        return false;
-    };
-    let is_message = |message: &Json| {
-        message.get("role").is_some_and(Json::is_string) && message.get("content").is_some()
-    };
-    let blocks = |message: &Json| {
+    let body = body_of(record);
+    let Some(messages) = body.get("messages").unwrap_or(body).as_array() else { return false };
+    let has_any = |of: &Json, places: &[&str]| places.iter().any(|place| has_all(of, place));
+    let is_own = |message: &Json| {
         let parts = message.get("content").and_then(Json::as_array).into_iter().flatten();
-        parts.filter_map(|part| part.get("type")?.as_str()).any(|kind| {
+        let mut kinds = parts.filter_map(|part| part.get("type")?.as_str());
+        let has_block = kinds.any(|kind| {
             let own = ["tool_use", "thinking", "redacted_thinking", "compaction"];
             own.contains(&kind) || kind.ends_with("tool_use") || kind.ends_with("tool_result")
-        })
+        });
+        has_block || has_any(message, &MARKS)
     };
-    let edits = body.pointer("/context_management/edits").is_some_and(Json::is_array);
-    let system = body.get("system").is_some_and(|system| system.is_string() || system.is_array());
-    let is_marked = |message: &Json| {
-        message.get("isSummary") == Some(&Json::Bool(true))
-            || MARKS.iter().any(|mark| message.get(mark).is_some_and(Json::is_string))
-    };
-    let is_own = |message: &Json| blocks(message) || is_marked(message);
-    messages.first().is_some_and(is_message)
-        && (system || own_tools || edits || messages.iter().any(is_own) || is_plain(record, body))
+    messages.first().is_some_and(|first| has_all(first, "/role /content"))
+        && (has_any(body, &OWN) || messages.iter().any(is_own) || is_plain(record, body))
 }
 
 /// Whether a request of plain texts is one to this API: by its response, or by what it
 /// asks for. OpenAI's API needs no `max_tokens`, and has other models and roles.
 fn is_plain(record: &Json, body: &Json) -> bool {
-    let response = record.get("response").map(|own| own.get("body").unwrap_or(own));
-    if let Some(response) = response.filter(|own| own.is_object()) {
+    if let Some(response) = response_of(record).filter(|own| own.is_object()) {
         return response.get("content").is_some_and(Json::is_array);
     }
     let text = |key: &str| body.get(key).and_then(Json::as_str);

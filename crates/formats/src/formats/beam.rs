@@ -6,15 +6,13 @@
 //! the opening of a nugget ("LLM response should state:") is removed, since the
 //! nugget is what the answer has to contain. A chat is named after its folder.
 
-use std::sync::LazyLock;
-
 use jiff::civil::Date;
-use regex::Regex;
 use serde_json::Map;
 
 use super::prelude::*;
 use crate::draft::Places;
 use recap_core::model::{Expectation, Question, QuestionKind};
+use recap_core::text::{Pattern, pattern};
 
 /// The format of BEAM chats.
 pub(super) const FORMAT: Format = Format {
@@ -26,11 +24,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let is_batch = |record: &Json| {
-        let turn = record.get(0).and_then(|b| b.get("turns")?.get(0)?.get(0));
-        turn.is_some_and(|message| message.get("role").is_some())
-    };
-    head.any(is_batch)
+    head.has(&["/0/turns/0/0/role"])
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -49,7 +43,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     // The published repository keeps them in a folder of their own.
     let files = ["probing_questions.json", "probing_questions/probing_questions.json"];
     if let Some(path) = files.into_iter().find_map(|name| source.beside(name)) {
-        let mut asked = source.open_beside(&path)?;
+        let mut asked = Source::open(&path, source.allowance.bytes)?;
         read_questions(&mut asked, &mut draft)?;
         source.read_with.push((path, asked.finish()?.0));
     }
@@ -89,7 +83,7 @@ fn chat(batch: Batch, draft: &mut Draft) -> Result<(), Problem> {
         let role = match wire.role.as_str() {
             "user" => Role::User,
             "assistant" => Role::Assistant,
-            _ => return Err(Problem::UnknownRole { role: wire.role }),
+            _ => return Err(Problem::UnknownRole(wire.role)),
         };
         let text = without_marker(&wire.content);
         draft.leave_out("position marker", u64::from(text.len() < wire.content.len()));
@@ -104,11 +98,10 @@ fn time(text: &str) -> Option<Timestamp> {
     in_utc(Date::strptime("%B-%d-%Y", text.trim()).ok()?.into())
 }
 
+static MARKER: Pattern = pattern!(r"\s*->->\s*\d+\s*,\s*(?:\d+|N/A)\)?\s*$");
+
 /// The text before the generator's marker (`->-> 1,1`, `->-> 2,N/A`, `->-> 1,5)`).
 fn without_marker(text: &str) -> &str {
-    static MARKER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\s*->->\s*\d+\s*,\s*(?:\d+|N/A)\)?\s*$").expect("the pattern is valid")
-    });
     MARKER.find(text).map_or(text, |found| &text[..found.start()])
 }
 
@@ -180,12 +173,11 @@ fn expectation(kind: QuestionKind, answer: Option<String>, rubric: &[String]) ->
     }
 }
 
+static OPENING: Pattern =
+    pattern!(r"(?i)^\s*(?:the )?LLM response should (?:state|contain|mention|include)\s*:\s*");
+
 /// A nugget without its opening words.
 fn nugget_of(text: &str) -> String {
-    static OPENING: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)^\s*(?:the )?LLM response should (?:state|contain|mention|include)\s*:\s*")
-            .expect("the pattern is valid")
-    });
     OPENING.replace(text, "").trim().to_owned()
 }
 

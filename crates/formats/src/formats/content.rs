@@ -56,11 +56,16 @@ pub(super) fn branch_to_last<'a>(
     let mut on: Vec<bool> = records.iter().map(|(id, _)| id.is_none()).collect();
     while let Some(at) = last {
         if std::mem::replace(&mut on[at], true) {
-            return Err(Problem::Inconsistent("the records' parents run in a circle".to_owned()));
+            return Err(circle());
         }
         last = records[at].1.and_then(|parent| places.get(parent).copied().or(before[at]));
     }
     Ok(on)
+}
+
+/// The problem of records whose parents have no end.
+pub(super) fn circle() -> Problem {
+    Problem::Inconsistent("the records' parents run in a circle".to_owned())
 }
 
 /// The value that a JSON pointer names, which has no escapes: serde_json copies each name to undo
@@ -212,6 +217,18 @@ pub(super) fn media_type(url: &str) -> Option<String> {
 
 // What a message is made of, in the notation of any provider and agent.
 
+/// The body of a request that a log may wrap.
+pub(super) fn body_of(record: &Json) -> &Json {
+    let request = record.get("request").unwrap_or(record);
+    request.get("body").unwrap_or(request)
+}
+
+/// The body of the response beside a request.
+pub(super) fn response_of(record: &Json) -> Option<&Json> {
+    let response = record.get("response")?;
+    Some(response.get("body").unwrap_or(response))
+}
+
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) enum Part {
@@ -277,6 +294,15 @@ pub(super) fn parts(content: Json) -> Result<Vec<Part>, Problem> {
     match content {
         Json::String(text) => Ok(vec![Part::Text(text)]),
         other => each_item(other, |item| part(Fields(item))),
+    }
+}
+
+/// The items of a list; anything else but nothing as the only one.
+pub(super) fn list(value: Json) -> Vec<Json> {
+    match value {
+        Json::Array(all) => all,
+        Json::Null => Vec::new(),
+        one => vec![one],
     }
 }
 
@@ -420,7 +446,7 @@ fn served(content: Json) -> Result<String, Problem> {
             _ if item.get("type").is_none_or(|kind| !kind.is_string()) => {
                 return Err(Problem::shape(".", "a part lacks its `type`"));
             }
-            _ => READ.iter().for_each(|field| {
+            _ => READ.split(' ').for_each(|field| {
                 gather(item.get_mut(field).map(Json::take).unwrap_or_default(), &mut texts);
             }),
         }
@@ -433,18 +459,9 @@ fn served(content: Json) -> Result<String, Problem> {
     Ok(texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"))
 }
 
-const READ: [&str; 10] = [
-    "title",
-    "url",
-    "stdout",
-    "stderr",
-    "content",
-    "source",
-    "lines",
-    "tool_references",
-    "error_code",
-    "error_message",
-];
+/// The fields of such a part that a model reads.
+const READ: &str = "title url stdout stderr content source lines tool_references error_code \
+    error_message";
 
 /// The texts of a value: those of documents, of pages and of what a program wrote.
 fn gather(value: Json, texts: &mut Vec<String>) {
@@ -479,7 +496,7 @@ pub(super) fn role_of(name: String) -> Result<Role, Problem> {
         "system" => Ok(Role::System),
         "user" => Ok(Role::User),
         "assistant" => Ok(Role::Assistant),
-        _ => Err(Problem::UnknownRole { role: name }),
+        _ => Err(Problem::UnknownRole(name)),
     }
 }
 

@@ -23,14 +23,8 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let is_event = |record: &Json| {
-        let kind = record.get("type").and_then(Json::as_str);
-        let known = ["session.start", "system.message", "user.message", "assistant.message"];
-        kind.is_some_and(|kind| known.contains(&kind))
-            && record.get("data").is_some_and(Json::is_object)
-            && record.get("id").is_some_and(Json::is_string)
-    };
-    head.any(is_event)
+    let kinds = "/type=session.start|system.message|user.message|assistant.message /data /id";
+    head.has(&[kinds])
 }
 
 fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -173,9 +167,13 @@ impl Reader {
         let models: Option<BTreeMap<String, Json>> = data.take("/modelMetrics")?;
         self.runs += u64::from(models.is_some());
         for (model, total) in models.into_iter().flatten() {
-            let read = total_of(Fields(total));
+            let mut total = Fields(total);
+            let read = total
+                .take("/requests/count")
+                .and_then(|requests| Ok((requests.unwrap_or(0), spent(total.take("/usage")?)?)));
             let place = |problem| below(&format!("/modelMetrics/{model}"), problem);
             let (requests, spent) = read.map_err(place)?;
+            let spent = spent.map(|spent| spent.usage).unwrap_or_default();
             let sum = self.totals.entry(model.clone()).or_default();
             sum.model = Some(model);
             sum.add(requests, &spent, None);
@@ -246,24 +244,23 @@ impl Reader {
         let call = spent(data.take("/compactionTokensUsed")?)?;
         let trigger: Option<String> = data.take("/trigger")?;
         self.close();
-        let after = self.draft.next_index();
-        let kept_from = self.began.take().unwrap_or(after);
+        let began = self.began.take();
         if success == Some(false) {
             self.draft.leave_out("failed compaction", 1);
             return Ok(());
         }
         let summary = summary.filter(|text| !text.is_empty());
         let unreadable = summary.is_none().then(|| "the log does not hold the summary".to_owned());
+        let compaction = self.draft.compaction();
         self.draft.compact(RecordedCompaction {
-            after,
-            kept_from,
+            kept_from: began.unwrap_or(compaction.after),
             summary,
             unreadable,
             trigger: trigger_of(trigger.as_deref()),
             tokens_before,
             call,
             at,
-            ..RecordedCompaction::default()
+            ..compaction
         })
     }
 
@@ -303,13 +300,6 @@ fn agent_of(event: &Fields) -> Option<String> {
 fn image(attached: &Json) -> Option<&str> {
     let kind = attached.get("mimeType").and_then(Json::as_str);
     kind.filter(|kind| kind.starts_with("image/"))
-}
-
-/// Number of requests to a model, and what they used.
-fn total_of(mut total: Fields) -> Result<(u64, Usage), Problem> {
-    let requests = total.take("/requests/count")?.unwrap_or(0);
-    let spent = spent(total.take("/usage")?)?;
-    Ok((requests, spent.map(|spent| spent.usage).unwrap_or_default()))
 }
 
 /// What calls of a model used. Cached tokens are part of the input, as the totals of a

@@ -29,11 +29,6 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Whether nothing of what was said is recorded.
-    pub(super) fn is_silent(&self) -> bool {
-        self.messages.is_empty() && self.answer.is_empty()
-    }
-
     fn sent(&mut self) -> Sent {
         let (length, usage, usd) = (self.messages.len(), self.usage.take(), self.usd);
         Sent { length, usage, usd, model: self.model.clone(), at: self.at }
@@ -70,6 +65,7 @@ pub(super) struct Sent {
 
 /// The requests of one conversation so far: each repeats the messages of the one before
 /// and adds some.
+#[derive(Default)]
 struct Chain {
     /// The newest request.
     newest: Request,
@@ -123,25 +119,18 @@ impl Requests {
             }
         };
         let length = sent.length;
-        let at = self.put(at, request, sent);
-        self.by_response.extend(response.map(|id| (id, (at, length + answered))));
-    }
-
-    /// Adds a request to a conversation, or begins one; returns its number.
-    fn put(&mut self, at: Option<usize>, newest: Request, sent: Sent) -> usize {
         let last = self.count;
         self.count += 1;
-        let Some(at) = at else {
-            let requests = vec![sent];
-            self.chains.push(Chain { newest, requests, last, taken: 1, unrepeated: 0 });
-            return self.chains.len() - 1;
-        };
+        let at = at.unwrap_or_else(|| {
+            self.chains.push(Chain::default());
+            self.chains.len() - 1
+        });
         let chain = &mut self.chains[at];
         // A request that was repeated is one; what a later one undid is gone.
-        while chain.requests.pop_if(|own| own.length >= sent.length).is_some() {}
+        while chain.requests.pop_if(|own| own.length >= length).is_some() {}
         chain.requests.push(sent);
-        (chain.newest, chain.last, chain.taken) = (newest, last, chain.taken + 1);
-        at
+        (chain.newest, chain.last, chain.taken) = (request, last, chain.taken + 1);
+        self.by_response.extend(response.map(|id| (id, (at, length + answered))));
     }
 
     /// The sessions: of each, the conversation that was extended last (without one, the
@@ -354,7 +343,7 @@ impl Writer {
         let (passes, beside) = passes.finish(calls, turn.at);
         self.draft.session.sidechains.extend(beside);
         for mut pass in passes {
-            if let Some(compaction) = pass.compaction(self.draft.next_index(), turn.at) {
+            if let Some(compaction) = pass.compaction(&self.draft, turn.at) {
                 self.draft.compact(compaction)?;
             }
             if !pass.blocks.is_empty() || pass.usage.is_some() {
@@ -375,16 +364,13 @@ impl Writer {
     fn compacted(&mut self) -> Result<(), Problem> {
         let draft = &mut self.draft;
         draft.leave_out("encrypted summary", 1);
-        let after = draft.next_index();
         if !draft.session.messages.iter().any(|message| message.role == Role::Assistant) {
             return Ok(());
         }
         draft.compact(RecordedCompaction {
-            after,
-            kept_from: after,
             unreadable: Some("the vendor encrypted its summary".to_owned()),
             tokens_before: self.prompt,
-            ..RecordedCompaction::default()
+            ..draft.compaction()
         })
     }
 }
@@ -433,22 +419,20 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// The compaction in front of it, behind `after` messages.
+    /// The compaction in front of it, behind the messages of a draft.
     pub(super) fn compaction(
         &mut self,
-        after: MessageIndex,
+        draft: &Draft,
         at: Option<Timestamp>,
     ) -> Option<RecordedCompaction> {
         let (summary, call) = self.summary.take()?;
         Some(RecordedCompaction {
-            after,
-            kept_from: after,
             summary: Some(summary),
             trigger: RecordedTrigger::Auto,
             tokens_before: call.as_ref().map(|call| call.usage.prompt()),
             call,
             at,
-            ..RecordedCompaction::default()
+            ..draft.compaction()
         })
     }
 }

@@ -8,9 +8,6 @@ use super::prelude::*;
 use crate::source::{HEAD, without_nan};
 use crate::unpack::Archive;
 
-/// Numbers that Python writes and JSON does not have.
-const NOT_JSON: &[&str] = &["NaN", "-Infinity", "Infinity"];
-
 /// First bytes of a zip archive.
 const ZIP: &str = "PK\u{3}\u{4}";
 
@@ -24,14 +21,10 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let is_log = |record: &Json| {
-        let has = |key: &str| record.get(key).is_some_and(Json::is_object);
-        has("eval") && record.get("status").is_some_and(Json::is_string)
-    };
     let of_samples = |name| head.text.contains(name);
     let packed = head.text.starts_with(ZIP)
         && ["header.json", "_journal/", "samples/"].into_iter().any(of_samples);
-    head.any(is_log) || packed
+    head.has(&["/eval /status"]) || packed
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -44,7 +37,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         let text = source.text()?;
         let log = match parse(&text) {
             Ok(log) => log,
-            Err(Problem::Syntax { .. }) => source.parsed(&without_nan(&text, NOT_JSON))?,
+            Err(Problem::Syntax { .. }) => source.parsed(&without_nan(&text))?,
             Err(problem) => return Err(source.error(None, problem)),
         };
         drop(text);
@@ -180,39 +173,31 @@ fn requests(
 /// A text as one JSON document, in which Python may have written NaN.
 fn document<T: serde::de::DeserializeOwned + 'static>(text: &str) -> Result<T, Problem> {
     match parse(text) {
-        Err(Problem::Syntax { .. }) => parse(&without_nan(text, NOT_JSON)),
+        Err(Problem::Syntax { .. }) => parse(&without_nan(text)),
         other => other,
     }
 }
 
 /// What an answer of a model is told by: its id or, before Inspect gave messages ids
 /// (spring of 2025), what it says and calls.
-#[derive(PartialEq, Eq, Hash)]
-enum Answer {
-    Named(String),
-    Said(String, Vec<String>),
+type Answer = (Option<String>, String, Vec<String>);
+
+fn answer_of(message: &Said) -> Answer {
+    let call = |call: &Part| match call {
+        Part::Call { id, .. } => id.clone(),
+        _ => None,
+    };
+    match &message.id {
+        Some(id) => (Some(id.clone()), String::new(), Vec::new()),
+        None => (None, message.text(), message.calls.iter().filter_map(call).collect()),
+    }
 }
 
-impl Answer {
-    fn of(message: &Said) -> Answer {
-        let call = |call: &Part| match call {
-            Part::Call { id, .. } => id.clone(),
-            _ => None,
-        };
-        let said = || Answer::Said(message.text(), message.calls.iter().filter_map(call).collect());
-        message.id.clone().map_or_else(said, Answer::Named)
-    }
-
-    /// That of a choice, which may be no more than an id.
-    fn chosen(message: Json) -> Option<Answer> {
-        match message.get("id").and_then(Json::as_str) {
-            Some(id) => Some(Answer::Named(id.to_owned())),
-            None => Said::read(message).ok().map(|said| Answer::of(&said)),
-        }
-    }
-
-    fn is_named(&self) -> bool {
-        matches!(self, Answer::Named(_))
+/// That of a choice, which may be no more than an id.
+fn chosen(message: Json) -> Option<Answer> {
+    match message.get("id").and_then(Json::as_str) {
+        Some(id) => Some((Some(id.to_owned()), String::new(), Vec::new())),
+        None => Said::read(message).ok().map(|said| answer_of(&said)),
     }
 }
 
@@ -266,7 +251,7 @@ impl Calls {
         let choices: Option<Vec<Json>> = event.take("/output/choices")?;
         let choice = choices.into_iter().flatten().next();
         let first = choice.and_then(|mut choice| Some(choice.get_mut("message")?.take()));
-        let first = first.and_then(Answer::chosen);
+        let first = first.and_then(chosen);
         let used = event.take("/output/usage")?.map(used_of).transpose()?;
         let (usage, usd) = used.unzip();
         // Other kinds of events have something else there.
@@ -285,7 +270,7 @@ impl Calls {
             total.add(1, &usage, usd.flatten());
             self.reporting.insert(own);
         }
-        match first.map(|answer| (answer.is_named(), self.by_message.entry(answer).or_default())) {
+        match first.map(|answer| (answer.0.is_some(), self.by_message.entry(answer).or_default())) {
             // A call that is repeated from a cache has the first one's bill.
             Some((true, known)) if !known.is_empty() => {
                 self.leave_out("model call that repeats another");
@@ -299,7 +284,7 @@ impl Calls {
     /// The call that a message answers.
     fn of_answer(&mut self, message: &Said) -> Option<Made> {
         let is_answer = message.role == "assistant";
-        is_answer.then(|| self.by_message.get_mut(&Answer::of(message))?.pop_front())?
+        is_answer.then(|| self.by_message.get_mut(&answer_of(message))?.pop_front())?
     }
 
     fn leave_out(&mut self, reason: &'static str) {
@@ -307,8 +292,7 @@ impl Calls {
     }
 
     fn message(&self, id: String, said: Said, draft: &mut Draft) -> Result<Message, Problem> {
-        let role =
-            role(&said.role).ok_or_else(|| Problem::UnknownRole { role: said.role.clone() })?;
+        let role = role(&said.role).ok_or_else(|| Problem::UnknownRole(said.role.clone()))?;
         if role == Role::Tool {
             let images = said.parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
             let result = ResultText::new(said.text(), images as u32);
@@ -369,18 +353,11 @@ impl Said {
 // What the requests of a sample sent, against what had been said until then:
 // the compactions that the agent made.
 
-/// What stands in a request in front of the newest messages, and the first of
-/// those.
-#[derive(Default, PartialEq)]
-struct Shape {
-    front: Vec<Piece>,
-    run: MessageIndex,
-}
-
 /// Follows the requests of a sample in their order.
 #[derive(Default)]
 struct Requests {
-    last: Shape,
+    /// What stood in the last request in front of the newest messages, and the first of those.
+    last: (Vec<Piece>, MessageIndex),
     /// Calls whose results were cleared before.
     cleared: FxHashSet<String>,
     /// Prompt of the request before.
@@ -408,38 +385,32 @@ impl Requests {
                 None => pieces.extend(written(message, draft)),
             }
         }
-        let shape = shape(pieces, at);
-        let removes = shape.run > 0 || !shape.front.is_empty();
-        if shape != self.last && removes && is_sorted(&shape) {
-            let texts = shape.front.iter().filter_map(|piece| match piece {
+        let run = take_tail(&mut pieces, at);
+        let compaction = RecordedCompaction {
+            after: at,
+            kept_from: run,
+            trigger: RecordedTrigger::Auto,
+            tokens_before: self.prompt,
+            ..RecordedCompaction::default()
+        };
+        let is_new = self.last.1 != run || self.last.0 != pieces;
+        if is_new && (run > 0 || !pieces.is_empty()) && is_sorted(&pieces, run) {
+            let texts = pieces.iter().filter_map(|piece| match piece {
                 Piece::Text { text, .. } => Some(text.as_str()),
                 Piece::Message(_) => None,
             });
-            let summary = texts.collect::<Vec<_>>().join("\n");
-            draft.compact(RecordedCompaction {
-                after: at,
-                kept_from: shape.run,
-                summary: Some(summary).filter(|text| !text.is_empty()),
-                pieces: shape.front.clone(),
-                trigger: RecordedTrigger::Auto,
-                tokens_before: self.prompt,
-                ..RecordedCompaction::default()
-            })?;
-        } else if shape != self.last {
+            let summary =
+                Some(texts.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty());
+            let pieces = pieces.clone();
+            draft.compact(RecordedCompaction { summary, pieces, ..compaction.clone() })?;
+        } else if is_new {
             draft.leave_out("request with another selection of messages", 1);
             return Ok(());
         }
         if !cleared.is_empty() {
-            draft.compact(RecordedCompaction {
-                after: at,
-                kept_from: shape.run,
-                cleared,
-                trigger: RecordedTrigger::Auto,
-                tokens_before: self.prompt,
-                ..RecordedCompaction::default()
-            })?;
+            draft.compact(RecordedCompaction { cleared, ..compaction })?;
         }
-        self.last = shape;
+        self.last = (pieces, run);
         Ok(())
     }
 
@@ -451,19 +422,14 @@ impl Requests {
     }
 }
 
-/// The newest messages without a gap, and what stands in front of them.
-fn shape(mut pieces: Vec<Piece>, at: MessageIndex) -> Shape {
-    let run = take_tail(&mut pieces, at);
-    Shape { front: pieces, run }
-}
-
-/// Whether the messages in front stand in the order in which they were said.
-fn is_sorted(shape: &Shape) -> bool {
-    let messages = shape.front.iter().filter_map(|piece| match piece {
+/// Whether the messages in front of those from `run` on stand in the order in which they were
+/// said.
+fn is_sorted(front: &[Piece], run: MessageIndex) -> bool {
+    let messages = front.iter().filter_map(|piece| match piece {
         Piece::Message(index) => Some(*index),
         Piece::Text { .. } => None,
     });
-    messages.clone().is_sorted() && messages.clone().all(|index| index < shape.run)
+    messages.clone().is_sorted() && messages.clone().all(|index| index < run)
 }
 
 /// A message that a compaction wrote.

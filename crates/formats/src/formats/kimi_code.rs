@@ -52,13 +52,10 @@ const FAILED: &str = "<system>ERROR: Tool execution failed.</system>";
 const EMPTY: &str = "<system>Tool output is empty.</system>";
 
 fn sniff(head: &Head) -> bool {
-    head.any(|record| {
-        let kind = record.get("type").and_then(Json::as_str).unwrap_or_default();
-        let is_head = kind == "metadata" && record.get("protocol_version").is_some();
-        is_head && record.get("created_at").is_some()
-            || ["context.append_message", "context.append_loop_event", "turn.prompt"]
-                .contains(&kind)
-    })
+    head.has(&[
+        "/type=metadata /protocol_version /created_at",
+        "/type=context.append_message|context.append_loop_event|turn.prompt",
+    ])
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -98,14 +95,6 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     Ok(drafts)
 }
 
-/// What a message of the context is to undoing and compacting.
-#[derive(Clone, Copy, PartialEq)]
-enum Origin {
-    /// The user typed it: an undone turn begins there, and compactions keep it.
-    User,
-    Other,
-}
-
 #[derive(Default)]
 struct Reader {
     id: String,
@@ -123,9 +112,10 @@ struct Reader {
     /// Calls, those without a result, and what was said meanwhile.
     calls: Vec<String>,
     pending: FxHashSet<String>,
-    deferred: Vec<(Turn, Origin)>,
-    /// The context as the agent has it: positions of messages, none for a summary.
-    context: Vec<(Option<u32>, Origin)>,
+    deferred: Vec<(Turn, bool)>,
+    /// The context as the agent has it: positions of messages, none for a summary, and whether
+    /// the user typed it: an undone turn begins there, and compactions keep it.
+    context: Vec<(Option<u32>, bool)>,
     /// Where in it the user spoke since the newest summary, and which message that is.
     turns: Vec<(usize, u32)>,
     /// Usage that came before its response.
@@ -249,17 +239,16 @@ impl Reader {
             }
         }
         let typed = message.text("/origin/trigger") == Some("user-slash");
-        let origin = match message.text("/origin/kind") {
-            _ if role != Role::User => Origin::Other,
-            None | Some("user") => Origin::User,
-            Some("skill_activation" | "plugin_command") if typed => Origin::User,
-            Some(_) => Origin::Other,
+        let is_users = match message.text("/origin/kind") {
+            None | Some("user") => role == Role::User,
+            Some("skill_activation" | "plugin_command") => role == Role::User && typed,
+            Some(_) => false,
         };
         if role == Role::Assistant || self.pending.is_empty() {
             self.close();
-            self.push(turn, origin);
+            self.push(turn, is_users);
         } else {
-            self.deferred.push((turn, origin));
+            self.deferred.push((turn, is_users));
         }
         Ok(())
     }
@@ -334,10 +323,10 @@ impl Reader {
             return;
         }
         turn.usage = turn.usage.or_else(|| self.early.take());
-        self.push(turn, Origin::Other);
+        self.push(turn, false);
     }
 
-    fn push(&mut self, turn: Turn, origin: Origin) {
+    fn push(&mut self, turn: Turn, is_users: bool) {
         let (at, says) = (self.draft.next_index(), !turn.blocks.is_empty());
         let is_answer = turn.role == Role::Assistant;
         self.draft.turn(turn);
@@ -346,8 +335,8 @@ impl Reader {
         }
         self.answer = if is_answer { Some(at) } else { self.answer };
         if says {
-            self.turns.extend((origin == Origin::User).then_some((self.context.len(), at)));
-            self.context.push((Some(at), origin));
+            self.turns.extend(is_users.then_some((self.context.len(), at)));
+            self.context.push((Some(at), is_users));
         }
     }
 
@@ -374,7 +363,7 @@ impl Reader {
         let outcome = Outcome { id: None, is_error, at: self.at, line: Some(self.line) };
         self.draft.result(call, result, outcome);
         if self.draft.next_index() > at {
-            self.context.push((Some(at), Origin::Other));
+            self.context.push((Some(at), false));
         }
         self.pending.remove(call);
         self.release();
@@ -384,8 +373,8 @@ impl Reader {
     fn release(&mut self) {
         if self.pending.is_empty() {
             self.calls.clear();
-            for (turn, origin) in std::mem::take(&mut self.deferred) {
-                self.push(turn, origin);
+            for (turn, is_users) in std::mem::take(&mut self.deferred) {
+                self.push(turn, is_users);
             }
         }
     }
@@ -455,7 +444,7 @@ impl Reader {
         let number = |key: &str| record.get(key).and_then(Json::as_u64);
         let keeps = number("keptUserMessageCount").map(|count| count as usize);
         let is_tail = record.get("legacyTail").and_then(Json::as_bool).unwrap_or(keeps.is_none());
-        let text = (None, Origin::Other);
+        let text = (None, false);
         let kept = match (is_tail, keeps) {
             (true, _) => {
                 let from = number("compactedCount").or_else(|| number("count"));
@@ -464,7 +453,7 @@ impl Reader {
                 [text].into_iter().chain(tail).collect()
             }
             (false, keeps) => {
-                let users = self.context.iter().filter(|(_, origin)| *origin == Origin::User);
+                let users = self.context.iter().filter(|(_, is_users)| *is_users);
                 let users: Vec<_> = users.copied().collect();
                 let keeps = keeps.unwrap_or(users.len()).min(users.len());
                 let head = number("keptHeadUserMessageCount").map_or(0, |head| head as usize);
@@ -476,34 +465,31 @@ impl Reader {
         self.context = kept;
         // What stands behind the summary can still be undone.
         let after_summary = (0..).zip(&self.context).skip_while(|(_, (at, _))| at.is_some());
-        let users = after_summary.filter(|(_, (_, origin))| *origin == Origin::User);
+        let users = after_summary.filter(|(_, (_, is_users))| *is_users);
         self.turns = users.filter_map(|(place, (at, _))| Some((place, (*at)?))).collect();
-        let piece = |(at, _): &(Option<u32>, Origin)| match at {
+        let piece = |(at, _): &(Option<u32>, bool)| match at {
             Some(at) => Piece::Message(*at),
             None => Piece::Text { role: Role::User, text: summary.clone() },
         };
-        let after = self.draft.next_index();
         let (trigger, begun) = std::mem::take(&mut self.begun);
         let lasted =
             begun.zip(self.at).map(|(from, to)| to.duration_since(from).as_secs_f64() * 1e3);
         let call = self.asked.pop();
         self.bill_apart();
         self.draft.compact(RecordedCompaction {
-            after,
-            kept_from: after,
             pieces: self.context.iter().map(piece).collect(),
             summary: Some(summary.clone()),
             trigger,
             tokens_before: number("tokensBefore"),
             tokens_after: number("tokensAfter"),
             duration_ms: lasted.filter(|ms| *ms >= 0.0),
-            call: call.map(|call| RecordedCall {
-                model: call.model,
-                usage: call.usage,
+            call: call.map(|SidechainRequest { model, usage, .. }| RecordedCall {
+                model,
+                usage,
                 latency_ms: None,
             }),
             at: self.at,
-            ..RecordedCompaction::default()
+            ..self.draft.compaction()
         })
     }
 

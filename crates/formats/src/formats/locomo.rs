@@ -7,7 +7,7 @@
 //! annotators' search strings (`query`) give answers away and are left out.
 //! All turns of a session have the session's time, taken as UTC.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use jiff::civil::DateTime;
 use serde::de::IgnoredAny;
@@ -27,11 +27,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let is_sample = |record: &Json| {
-        let conversation = record.get(0).and_then(|sample| sample.get("conversation"));
-        conversation.is_some_and(|c| c.get("speaker_a").is_some())
-    };
-    head.any(is_sample)
+    head.has(&["/0/conversation/speaker_a"])
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -112,7 +108,12 @@ fn draft(id: String, sample: Sample) -> Result<Draft, Problem> {
 fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), Problem> {
     let assistant = text_of(conversation.remove("speaker_b"), "conversation.speaker_b")?;
     let user = text_of(conversation.remove("speaker_a"), "conversation.speaker_a")?;
-    for (n, (turns, date)) in sessions(conversation, draft) {
+    // Their keys stand in no order.
+    let numbers = conversation.keys().filter_map(|key| key.strip_prefix("session_")?.parse().ok());
+    let numbers: BTreeSet<u32> = numbers.collect();
+    for n in numbers {
+        let Some(turns) = conversation.remove(&format!("session_{n}")) else { continue };
+        let date = conversation.remove(&format!("session_{n}_date_time"));
         let at = date.as_ref().and_then(Json::as_str).and_then(time);
         draft.leave_out("session date that cannot be read", u64::from(at.is_none()));
         let turns: Vec<Turn> = from_json(&turns)
@@ -121,37 +122,22 @@ fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), P
             let role = match &turn.speaker {
                 speaker if *speaker == assistant => Role::Assistant,
                 speaker if *speaker == user => Role::User,
-                speaker => return Err(Problem::UnknownRole { role: speaker.clone() }),
+                speaker => return Err(Problem::UnknownRole(speaker.clone())),
             };
             let message = message(turn, role, at, draft);
             draft.push(message, None);
         }
     }
-    Ok(())
-}
-
-/// The turns of each session by its number, with its date; their keys stand in no
-/// order.
-fn sessions(
-    conversation: Map<String, Json>,
-    draft: &mut Draft,
-) -> BTreeMap<u32, (Json, Option<Json>)> {
-    let mut sessions = BTreeMap::new();
-    let mut dates = BTreeMap::new();
-    for (key, value) in conversation {
-        let name = key.strip_prefix("session_");
-        let date = name.and_then(|name| name.strip_suffix("_date_time"));
-        let number = |name: &str| name.parse::<u32>().ok();
-        match (name.and_then(number), date.and_then(number)) {
-            (Some(n), _) => _ = sessions.insert(n, value),
-            (_, Some(n)) => _ = dates.insert(n, value),
-            _ => draft.leave_out(format!("`{key}` of a conversation"), 1),
-        }
+    for key in conversation.keys() {
+        let is_date = key.starts_with("session_") && key.ends_with("_date_time");
+        let reason = if is_date {
+            "date without a session".to_owned()
+        } else {
+            format!("`{key}` of a conversation")
+        };
+        draft.leave_out(reason, 1);
     }
-    let dated = sessions.into_iter().map(|(n, turns)| (n, (turns, dates.remove(&n))));
-    let whole = dated.collect();
-    draft.leave_out("date without a session", dates.len() as u64);
-    whole
+    Ok(())
 }
 
 fn text_of(value: Option<Json>, at: &str) -> Result<String, Problem> {

@@ -5,11 +5,12 @@
 //! repeats the messages of the one before and adds some.
 
 use super::anthropic::is_request;
-use super::content::{ChatMessage, Part, chat_usage, each};
+use super::content::{ChatMessage, Part, body_of, chat_usage, each, response_of};
 use super::exchange::{Calls, Request, Requests};
 use super::otel::message_of;
 use super::prelude::*;
 use super::{responses, swe_agent};
+use crate::format::has_all;
 
 /// The format of OpenAI chat messages.
 pub(super) const FORMAT: Format = Format {
@@ -21,15 +22,11 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let is_chat = |record: &Json| {
-        let messages = record.get("messages").or_else(|| record.get("traj"));
-        let first = messages.and_then(|m| m.get(0));
-        first.is_some_and(|m| m.get("role").is_some() && m.get("blocks").is_none())
-    };
-    let is_list = |record: &Json| {
-        let first = record.get(0);
-        first.is_some_and(|m| m.get("role").is_some() || is_chat(m))
-    };
+    let chats =
+        ["/messages/0/role", "/traj/0/role", "/0/messages/0/role", "/0/traj/0/role", "/0/role"];
+    let native = ["/messages/0/blocks", "/0/messages/0/blocks"];
+    let has_any = |of: &Json, places: &[&str]| places.iter().any(|place| has_all(of, place));
+    let is_chat = |record: &Json| has_any(record, &chats) && !has_any(record, &native);
     // The same roles, but parts of another kind.
     let is_other = |record: &Json| {
         swe_agent::is_mini(record)
@@ -37,7 +34,7 @@ fn sniff(head: &Head) -> bool {
             || record.get(0).is_some_and(is_request)
             || responses::is_items(record)
     };
-    head.any(|r| (is_chat(r) || is_list(r) || is_exchange(r)) && !is_other(r))
+    head.any(|record| (is_chat(record) || is_exchange(record)) && !is_other(record))
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
@@ -45,7 +42,9 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     let mut requests = Requests::default();
     if source.is_document()? {
         let conversations = match source.document()? {
-            Json::Array(items) if !items.first().is_some_and(is_message) => items,
+            Json::Array(items) if items.first().is_none_or(|one| one.get("role").is_none()) => {
+                items
+            }
             one => vec![one],
         };
         let single = conversations.len() == 1;
@@ -95,17 +94,10 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
 /// Bytes that a request is kept with besides its text.
 const REQUEST: u64 = 1_200;
 
-/// The body of a logged request.
-fn body(record: &Json) -> &Json {
-    let request = record.get("request").unwrap_or(record);
-    request.get("body").unwrap_or(request)
-}
-
 /// Whether a record is a request beside its response.
 fn is_exchange(record: &Json) -> bool {
-    let response = record.get("response");
-    let response = response.map(|response| response.get("body").unwrap_or(response));
-    body(record).get("messages").is_some_and(Json::is_array)
+    let response = response_of(record);
+    body_of(record).get("messages").is_some_and(Json::is_array)
         && response.is_some_and(|own| choices(own).any(|choice| choice.get("message").is_some()))
 }
 
@@ -115,9 +107,8 @@ fn choices(response: &Json) -> impl Iterator<Item = &Json> {
 
 /// A request of a log with its response, model, usage and time.
 fn request(record: Json) -> Result<Request, Problem> {
-    let body = body(&record);
-    let response = record.get("response").unwrap_or(&Json::Null);
-    let response = response.get("body").unwrap_or(response);
+    let body = body_of(&record);
+    let response = response_of(&record).unwrap_or(&Json::Null);
     let messages = body.get("messages").and_then(Json::as_array);
     let messages: Result<Vec<ChatMessage>, Problem> =
         messages.into_iter().flatten().map(message_of).collect();
@@ -150,15 +141,11 @@ fn request(record: Json) -> Result<Request, Problem> {
 }
 
 /// A time as text, or in seconds since 1970.
-fn time(value: &Json) -> Option<Timestamp> {
+pub(super) fn time(value: &Json) -> Option<Timestamp> {
     match value {
         Json::String(text) => text.parse().ok(),
         other => Timestamp::from_microsecond((other.as_f64()? * 1e6) as i64).ok(),
     }
-}
-
-fn is_message(value: &Json) -> bool {
-    value.get("role").is_some()
 }
 
 /// Its own id; that of a tau-bench run; else the file's name, with a number where the file

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Map;
 
-use super::content::{ChatMessage, Part, joined};
+use super::content::{ChatMessage, Part, joined, list};
 use super::exchange::{Calls, Request, Requests};
 use super::prelude::*;
 use crate::source;
@@ -39,8 +39,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let has = |record: &Json, key| record.get(key).is_some_and(Json::is_array);
-    head.any(|record| has(record, "resourceSpans") || has(record, "resourceLogs"))
+    head.has(&["/resourceSpans", "/resourceLogs"])
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -49,7 +48,9 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     source.settle_aside(found.calls.len())?;
     source.whole(found.attach_events())?;
     let all = found.calls.len();
-    found.calls.retain(|call| !call.request.is_silent());
+    found
+        .calls
+        .retain(|Call { request, .. }| !request.messages.is_empty() || !request.answer.is_empty());
     let silent = all - found.calls.len();
     if found.calls.is_empty() {
         let nothing = found.nothing(silent);
@@ -108,7 +109,7 @@ impl Found {
             0 => (format!("none of its {} is a call of a model", others.join(" and ")), NO_CALL),
             _ => (NO_CONTENT.to_owned(), "set that where the program runs, and export again"),
         };
-        Problem::Nothing { what, remedy }
+        Problem::other(what, remedy)
     }
 
     fn add(&mut self, export: Json) -> Result<(), Problem> {
@@ -256,18 +257,23 @@ impl Attributes {
         Ok(own)
     }
 
-    fn text(&self, names: &[&str]) -> Option<String> {
-        names.iter().find_map(|name| self.0.get(*name)?.as_str()).map(str::to_owned)
+    /// The values under these names, one behind the other.
+    fn under(&self, names: &str) -> impl Iterator<Item = &Json> {
+        names.split_whitespace().filter_map(|name| self.0.get(name))
     }
 
-    fn number(&self, names: &[&str]) -> Option<u64> {
+    fn text(&self, names: &str) -> Option<String> {
+        self.under(names).find_map(Json::as_str).map(str::to_owned)
+    }
+
+    fn number(&self, names: &str) -> Option<u64> {
         let of = |value: &Json| value.as_u64().or_else(|| value.as_str()?.parse().ok());
-        names.iter().find_map(|name| of(self.0.get(*name)?))
+        self.under(names).find_map(of)
     }
 
     /// A value that may be JSON in a string.
-    fn decoded(&self, names: &[&str]) -> Option<Json> {
-        names.iter().find_map(|name| self.0.get(*name)).map(decoded)
+    fn decoded(&self, names: &str) -> Option<Json> {
+        self.under(names).next().map(decoded)
     }
 
     /// The list that attributes with a number in their names make up.
@@ -363,10 +369,10 @@ fn take_events(request: &mut Request, events: Vec<Fields>) -> Result<(), Problem
 
 /// Whether a span with these attributes is a call of a model.
 fn is_call(attributes: &Attributes) -> bool {
-    let operation = attributes.text(&["gen_ai.operation.name", "llm.request.type"]);
-    let kind = attributes.text(&["openinference.span.kind", "traceloop.span.kind"]);
+    let operation = attributes.text("gen_ai.operation.name llm.request.type");
+    let kind = attributes.text("openinference.span.kind traceloop.span.kind");
     // OpenRouter's attempts at providers repeat the operation of the call.
-    let is_part = attributes.text(&["span.type"]).is_some_and(|kind| kind == "span");
+    let is_part = attributes.text("span.type").is_some_and(|kind| kind == "span");
     let calls = ["chat", "text_completion", "generate_content", "completion"];
     !is_part
         && (operation.as_deref().is_some_and(|operation| calls.contains(&operation))
@@ -378,24 +384,17 @@ fn is_call(attributes: &Attributes) -> bool {
 
 /// What the attributes of a span or an event tell of a call besides its messages.
 fn described(attributes: &Attributes) -> Request {
+    let sessions = "gen_ai.conversation.id session.id langfuse.session.id \
+                    traceloop.association.properties.session_id";
+    let previous = "gen_ai.request.previous_response.id gen_ai.request.previous_response_id";
     Request {
-        session: attributes.text(&[
-            "gen_ai.conversation.id",
-            "session.id",
-            "langfuse.session.id",
-            "traceloop.association.properties.session_id",
-        ]),
-        response: attributes.text(&["gen_ai.response.id"]),
-        previous: attributes
-            .text(&["gen_ai.request.previous_response.id", "gen_ai.request.previous_response_id"]),
+        session: attributes.text(sessions),
+        response: attributes.text("gen_ai.response.id"),
+        previous: attributes.text(previous),
         preamble: preamble(attributes),
         usage: usage(attributes).map(Calls::from),
         usd: attributes.0.get("gen_ai.usage.total_cost").and_then(Json::as_f64),
-        model: attributes.text(&[
-            "gen_ai.response.model",
-            "gen_ai.request.model",
-            "llm.model_name",
-        ]),
+        model: attributes.text("gen_ai.response.model gen_ai.request.model llm.model_name"),
         ..Request::default()
     }
 }
@@ -408,14 +407,14 @@ fn is_message(key: &str) -> bool {
 
 fn messages(attributes: &Attributes) -> Result<(Vec<ChatMessage>, Vec<ChatMessage>), Problem> {
     let read = |name: &str, numbered: &str, flat: &str| -> Result<Vec<ChatMessage>, Problem> {
-        if let Some(list) = attributes.decoded(&[name]) {
+        if let Some(list) = attributes.decoded(name) {
             return messages_of(&list);
         }
         let open = attributes.numbered(numbered);
         if !open.is_empty() {
             return open.iter().map(inference).collect();
         }
-        if let Some(own) = attributes.decoded(&[flat]) {
+        if let Some(own) = attributes.decoded(flat) {
             return broadcast(own);
         }
         attributes.numbered(&format!("{flat}.")).iter().map(vendor).collect()
@@ -447,7 +446,6 @@ fn broadcast(own: Json) -> Result<Vec<ChatMessage>, Problem> {
 /// A message of OpenInference.
 fn inference(entry: &Json) -> Result<ChatMessage, Problem> {
     let message = entry.get("message").unwrap_or(entry);
-    let mut plain = message.clone();
     let contents = listed(message.get("contents")).into_iter().map(|part| {
         let mut own = part.get("message_content").cloned().unwrap_or_default();
         if let (Some(call), Json::Object(fields)) = (part.get("tool_call"), &mut own) {
@@ -456,24 +454,23 @@ fn inference(entry: &Json) -> Result<ChatMessage, Problem> {
         own
     });
     let contents: Vec<Json> = contents.collect();
+    let contents = Some(Json::Array(contents)).filter(|contents| contents.get(0).is_some());
     let calls = listed(message.get("tool_calls")).into_iter();
-    let calls: Vec<Json> =
-        calls.map(|call| call.get("tool_call").unwrap_or(call).clone()).collect();
-    if let Json::Object(fields) = &mut plain {
-        if !contents.is_empty() {
-            fields.insert("content".to_owned(), Json::Array(contents));
-        }
-        fields.insert("tool_calls".to_owned(), Json::Array(calls));
-    }
-    message_of(&plain)
+    let calls = calls.map(|call| call.get("tool_call").unwrap_or(call).clone()).collect();
+    with(message, contents, calls)
 }
 
 /// A message of OpenLLMetry, whose content may be JSON in a string.
 fn vendor(entry: &Json) -> Result<ChatMessage, Problem> {
-    let mut plain = entry.clone();
-    let calls: Vec<Json> = listed(entry.get("tool_calls")).into_iter().cloned().collect();
+    let content = entry.get("content").map(decoded).filter(Json::is_array);
+    let calls = listed(entry.get("tool_calls")).into_iter().cloned().collect();
+    with(entry, content, calls)
+}
+
+/// A message with these calls, and perhaps with another content.
+fn with(message: &Json, content: Option<Json>, calls: Vec<Json>) -> Result<ChatMessage, Problem> {
+    let mut plain = message.clone();
     if let Json::Object(fields) = &mut plain {
-        let content = fields.get("content").map(decoded).filter(Json::is_array);
         fields.extend(content.map(|content| ("content".to_owned(), content)));
         fields.insert("tool_calls".to_owned(), Json::Array(calls));
     }
@@ -506,7 +503,7 @@ fn event_messages(
     };
     let mut fields: Map<String, Json> =
         own.0.iter().map(|(key, value)| (key.clone(), decoded(value))).collect();
-    if let Some(Json::Object(body)) = own.decoded(&["gen_ai.event.content", "message"]) {
+    if let Some(Json::Object(body)) = own.decoded("gen_ai.event.content message") {
         fields.extend(body);
     }
     if let Some(Json::Object(message)) = fields.remove("message") {
@@ -517,22 +514,13 @@ fn event_messages(
     Ok(if name == "gen_ai.choice" { (Vec::new(), message) } else { (message, Vec::new()) })
 }
 
-/// The items of a list; anything else but nothing as the only one.
-fn list(value: Json) -> Vec<Json> {
-    match value {
-        Json::Array(all) => all,
-        Json::Null => Vec::new(),
-        one => vec![one],
-    }
-}
-
 fn preamble(attributes: &Attributes) -> Preamble {
-    let system = attributes.decoded(&["gen_ai.system_instructions"]).unwrap_or_default();
+    let system = attributes.decoded("gen_ai.system_instructions").unwrap_or_default();
     let text = |one: &Json| match part(one) {
         Part::Text(text) => text,
         _ => one.to_string(),
     };
-    let mut tools = attributes.decoded(&["gen_ai.tool.definitions"]).map_or_else(Vec::new, list);
+    let mut tools = attributes.decoded("gen_ai.tool.definitions").map_or_else(Vec::new, list);
     for entry in attributes.numbered("llm.tools.") {
         tools.extend(entry.pointer("/tool/json_schema").map(decoded));
     }
@@ -549,34 +537,24 @@ fn preamble(attributes: &Attributes) -> Preamble {
     }
 }
 
+/// The names of counts of tokens: of the prompt, of what was read from a cache and written to
+/// it, and of the output.
+const COUNTS: [&str; 4] = [
+    "gen_ai.usage.input_tokens gen_ai.usage.prompt_tokens llm.token_count.prompt",
+    "gen_ai.usage.cache_read.input_tokens gen_ai.usage.cache_read_input_tokens \
+     gen_ai.usage.input_tokens.cached llm.token_count.prompt_details.cache_read",
+    "gen_ai.usage.cache_creation.input_tokens gen_ai.usage.cache_creation_input_tokens \
+     gen_ai.usage.cache_write.input_tokens gen_ai.usage.input_tokens.cache_write \
+     llm.token_count.prompt_details.cache_write",
+    "gen_ai.usage.output_tokens gen_ai.usage.completion_tokens llm.token_count.completion",
+];
+
 /// The prompt includes what was cached, except where it is less than that.
 fn usage(attributes: &Attributes) -> Option<Usage> {
-    let prompt = attributes.number(&[
-        "gen_ai.usage.input_tokens",
-        "gen_ai.usage.prompt_tokens",
-        "llm.token_count.prompt",
-    ])?;
-    let cache_read = attributes.number(&[
-        "gen_ai.usage.cache_read.input_tokens",
-        "gen_ai.usage.cache_read_input_tokens",
-        "gen_ai.usage.input_tokens.cached",
-        "llm.token_count.prompt_details.cache_read",
-    ]);
-    let written = attributes.number(&[
-        "gen_ai.usage.cache_creation.input_tokens",
-        "gen_ai.usage.cache_creation_input_tokens",
-        "gen_ai.usage.cache_write.input_tokens",
-        "gen_ai.usage.input_tokens.cache_write",
-        "llm.token_count.prompt_details.cache_write",
-    ]);
-    let output = attributes.number(&[
-        "gen_ai.usage.output_tokens",
-        "gen_ai.usage.completion_tokens",
-        "llm.token_count.completion",
-    ]);
-    let (cache_read, written) = (cache_read.unwrap_or(0), written.unwrap_or(0));
+    let [prompt, read, written, output] = COUNTS.map(|names| attributes.number(names));
+    let (prompt, cache_read, written) = (prompt?, read.unwrap_or(0), written.unwrap_or(0));
     let fresh = prompt.checked_sub(cache_read.saturating_add(written));
-    let hour = attributes.number(&["gen_ai.usage.input_tokens.cache_write_1h"]);
+    let hour = attributes.number("gen_ai.usage.input_tokens.cache_write_1h");
     let cache_write_1h = hour.unwrap_or(0).min(written);
     let (written, output_final) = (written - cache_write_1h, output.is_some());
     let usage = disjoint(fresh.unwrap_or(prompt), cache_read, written, output.unwrap_or(0));
@@ -598,7 +576,7 @@ pub(super) fn message_of(message: &Json) -> Result<ChatMessage, Problem> {
         "user" | "human" | "HumanMessage" => Role::User,
         "assistant" | "ai" | "model" | "AIMessage" | "AIMessageChunk" => Role::Assistant,
         "tool" | "function" | "ToolMessage" | "FunctionMessage" => Role::Tool,
-        other => return Err(Problem::UnknownRole { role: other.to_owned() }),
+        other => return Err(Problem::UnknownRole(other.to_owned())),
     };
     let mut parts: Vec<Part> = text_at(message, "reasoning_content")
         .map(|text| Part::Reasoning(text.into()))

@@ -21,14 +21,10 @@ pub(super) const FORMAT: Format = Format {
 
 fn sniff(head: &Head) -> bool {
     head.has_table(EVENTS.table, EVENTS.columns)
-        || head.any(|record| match record.get("type").and_then(Json::as_str) {
-            Some("session") => record.get("cwd").is_some() && record.get("id").is_some(),
-            Some("message") => {
-                let role = record.pointer("/message/role").and_then(Json::as_str);
-                matches!(role, Some("toolResult" | "bashExecution"))
-            }
-            _ => false,
-        })
+        || head.has(&[
+            "/type=session /cwd /id",
+            "/type=message /message/role=toolResult|bashExecution",
+        ])
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
@@ -47,31 +43,26 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     take(source, draft)
 }
 
-/// A session with the entries that cannot be read, by line.
-type ReadSession = (Draft, Vec<(u64, Problem)>);
-
-/// Reads the entries of one session.
-fn session(entries: Vec<Entry>, id: &str) -> Result<ReadSession, Problem> {
+/// Reads the entries of one session; returns those that cannot be read, too, by line.
+fn session(entries: Vec<Entry>, id: &str) -> Result<(Draft, Vec<(u64, Problem)>), Problem> {
     let mut reader = Reader { draft: Draft::named(id), ..Reader::default() };
     // The session's own entry is part of no branch.
     let on = branch_to_last(entries.iter().map(|entry| match entry.kind.as_str() {
         "session" => (None, None),
         _ => (entry.id.as_deref(), entry.parent.as_deref()),
     }))?;
+    let ids = entries.iter().enumerate().filter_map(|(at, entry)| Some((entry.id.clone()?, at)));
+    reader.by_id = ids.collect();
     let mut aside = Vec::new();
-    let off = on.iter().filter(|on| !**on).count();
-    let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
-    reader.index_ids(&entries);
-    for (at, _) in on.into_iter().enumerate().filter(|(_, on)| *on) {
-        let entry = entries[at].take().expect("each is taken once");
+    for ((at, entry), on) in entries.into_iter().enumerate().zip(on) {
         let line = entry.line;
-        if let Err(problem) = reader.entry(at, entry) {
+        if !on {
+            reader.draft.leave_out(ABANDONED, 1);
+        } else if let Err(problem) = reader.entry(at, entry) {
             aside.push((line, problem));
         }
     }
-    let mut draft = reader.draft;
-    draft.leave_out(ABANDONED, off as u64);
-    Ok((draft, aside))
+    Ok((reader.draft, aside))
 }
 
 /// Why an entry is not in the session.
@@ -102,14 +93,6 @@ struct Reader {
 }
 
 impl Reader {
-    fn index_ids(&mut self, entries: &[Option<Entry>]) {
-        let ids = entries.iter().enumerate().filter_map(|(at, entry)| {
-            let id = entry.as_ref()?.id.clone()?;
-            Some((id, at))
-        });
-        self.by_id = ids.collect();
-    }
-
     fn entry(&mut self, at: usize, mut entry: Entry) -> Result<(), Problem> {
         self.index_at.insert(at, self.draft.next_index());
         match entry.kind.as_str() {
@@ -161,7 +144,7 @@ impl Reader {
                 self.draft.leave_out("bash execution outside the context", 1);
             }
             "bashExecution" => self.said(entry, vec![Part::Text(bash_text(&mut message)?)]),
-            _ => return Err(Problem::UnknownRole { role }),
+            _ => return Err(Problem::UnknownRole(role)),
         }
         Ok(())
     }
@@ -276,13 +259,13 @@ const SESSIONS: Wanted = Wanted {
 /// Reads every session of the store.
 fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let database = source.database()?;
-    let mut listed: Vec<Listed<()>> = Vec::new();
+    let mut listed: Vec<Listed> = Vec::new();
     let mut known = FxHashSet::default();
     let events = database.rows(&SESSIONS).and_then(|mut rows| {
         rows.each(None, |row| {
             let id = row.needed("session_id")?;
             if known.insert(id.clone()) {
-                listed.push(Listed { id, parent: None, facts: () });
+                listed.push(Listed { id, parent: None, own: Json::Null });
             }
             Ok(())
         })?;

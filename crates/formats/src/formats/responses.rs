@@ -10,9 +10,10 @@
 use serde_json::json;
 
 use super::anthropic::entry;
-use super::content::{ChatMessage, Part, joined, result, texts};
+use super::content::{ChatMessage, Part, body_of, joined, result, texts};
 use super::exchange::{Calls, Request, Requests};
 use super::prelude::*;
+use crate::format::has_all;
 use crate::source::decoded;
 
 /// The format of requests to OpenAI's Responses API.
@@ -47,8 +48,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
 
 /// Whether a record can only be a request to this API, or its response.
 pub(super) fn is_request(record: &Json) -> bool {
-    let request = record.get("request").unwrap_or(record);
-    let body = request.get("body").unwrap_or(request);
+    let body = body_of(record);
     let has = |key: &str| body.get(key).is_some();
     match body.get("input") {
         Some(Json::Array(items)) => {
@@ -166,32 +166,24 @@ fn instructions(content: Json) -> Vec<String> {
 // Items of the Responses API. Those that Codex CLI keeps in its rollouts are
 // read as there.
 
-/// Kinds of items that no other API has, each with a field that it always has.
-const OWN: [(&str, &str); 11] = [
-    ("function_call", "call_id"),
-    ("function_call_output", "call_id"),
-    ("custom_tool_call", "call_id"),
-    ("custom_tool_call_output", "call_id"),
-    ("local_shell_call", "action"),
-    ("tool_search_call", "arguments"),
-    ("tool_search_output", "tools"),
-    ("web_search_call", "status"),
-    ("reasoning", "summary"),
-    ("compaction", "encrypted_content"),
-    ("message", "content"),
+/// Kinds of items that no other API has, each with a field that it always has ([`Head::has`]).
+const OWN: [&str; 7] = [
+    "/type=function_call|function_call_output|custom_tool_call|custom_tool_call_output /call_id",
+    "/type=local_shell_call /action",
+    "/type=tool_search_call /arguments",
+    "/type=tool_search_output /tools",
+    "/type=web_search_call /status",
+    "/type=reasoning /summary",
+    "/type=compaction /encrypted_content",
 ];
 
 /// Whether a value can only be an item of this API.
 fn is_item(item: &Json) -> bool {
-    let kind = item.get("type").and_then(Json::as_str);
-    let own = |(name, field): &(&str, &str)| kind == Some(name) && item.get(field).is_some();
-    let has_part = |item: &Json| {
-        let parts = item.get("content").and_then(Json::as_array).into_iter().flatten();
-        let kinds = parts.filter_map(|part| part.get("type")?.as_str());
-        item.get("role").is_some()
-            && kinds.into_iter().any(|kind| matches!(kind, "input_text" | "output_text"))
-    };
-    OWN.iter().any(own) && (kind != Some("message") || has_part(item))
+    let parts = item.get("content").and_then(Json::as_array).into_iter().flatten();
+    let mut kinds = parts.filter_map(|part| part.get("type")?.as_str());
+    OWN.iter().any(|places| has_all(item, places))
+        || has_all(item, "/type=message /role")
+            && kinds.any(|kind| matches!(kind, "input_text" | "output_text"))
 }
 
 /// Whether a value is a list of such items. Plain messages may stand among them.
@@ -265,12 +257,8 @@ fn other_result(item: &Json) -> Part {
 fn hosted(kind: &str, mut item: Fields) -> Result<ChatMessage, Problem> {
     let id: Option<String> = item.take("/call_id")?.or(item.take("/id")?);
     let name = item.take("/name")?.unwrap_or_else(|| kind.trim_end_matches("_call").to_owned());
-    let mut arguments = Json::Null;
-    for key in ["/arguments", "/action", "/revised_prompt", "/operation", "/queries", "/code"] {
-        if arguments.is_null() {
-            arguments = item.take(key)?.unwrap_or_default();
-        }
-    }
+    let given = ["/arguments", "/action", "/revised_prompt", "/operation", "/queries", "/code"];
+    let arguments: Json = item.first(&given)?.unwrap_or_default();
     let error: Option<Json> = item.take("/error")?;
     let is_error = error.is_some();
     let output = error.or(item.take("/output")?);

@@ -160,7 +160,7 @@ fn session(conversation: &Json, id: String, line: Option<u64>) -> Result<Draft, 
     for (number, turn) in (1..).zip(turns) {
         let (key, name) = speaker(turn).ok_or_else(|| lacks("turns", "who speaks"))?;
         let (_, text) = text(turn).ok_or_else(|| lacks("turns", "a text"))?;
-        let role = role(key, name).ok_or_else(|| Problem::UnknownRole { role: name.to_owned() })?;
+        let role = role(key, name).ok_or_else(|| Problem::UnknownRole(name.to_owned()))?;
         let blocks = vec![Block::Text { text: text.to_owned() }];
         draft.push(Message::new(format!("m{number}"), role, at(turn), blocks), line);
     }

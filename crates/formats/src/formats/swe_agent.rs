@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use super::content::{ChatMessage, Part, chat_usage, each, joined};
 use super::exchange::{Calls, Request, Requests};
+use super::openai_chat::time;
 use super::prelude::*;
 use super::{otel, responses};
 
@@ -25,11 +26,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let is_trajectory = |record: &Json| {
-        let has = |key: &str| record.get(key).is_some_and(Json::is_array);
-        has("trajectory") && has("history")
-    };
-    head.any(|record| is_trajectory(record) || is_mini(record))
+    head.has(&["/trajectory /history"]) || head.any(is_mini)
 }
 
 /// Whether a document is a trajectory of mini-swe-agent.
@@ -103,7 +100,7 @@ impl Reader {
                 let call = self.draft.newest_call(&call).unwrap_or(&call).to_owned();
                 self.result(id, call, entry.result("/content")?);
             }
-            _ => return Err(Problem::UnknownRole { role }),
+            _ => return Err(Problem::UnknownRole(role)),
         }
         Ok(())
     }
@@ -221,7 +218,7 @@ impl Mini {
         let response = if is_response { Some(message) } else { extra.get("response") };
         let (usd, mut request) =
             (extra.get("cost").and_then(Json::as_f64), self.reported(response));
-        (request.usd, request.at) = (usd, time(extra.get("timestamp")));
+        (request.usd, request.at) = (usd, extra.get("timestamp").and_then(time));
         let role = message.get("role").and_then(Json::as_str);
         match role {
             Some("exit") => {
@@ -340,8 +337,4 @@ fn stated(info: &Json, model: Option<String>) -> Option<SessionTotal> {
     let usage = Usage { cache_unknown: true, ..usage };
     let is_stated = usd.is_some() || usage.prompt() > 0 || usage.output > 0;
     is_stated.then_some(SessionTotal { model, requests: count("api_calls"), usage, usd })
-}
-
-fn time(seconds: Option<&Json>) -> Option<Timestamp> {
-    Timestamp::from_microsecond((seconds?.as_f64()? * 1e6) as i64).ok()
 }

@@ -63,8 +63,9 @@ struct Builder<'a> {
     used: FxHashMap<usize, u32>,
     /// Position of each record.
     by_uuid: FxHashMap<String, usize>,
-    /// What the last boundary kept, until its summary is read.
-    kept: Option<Preserved>,
+    /// The messages that the last boundary kept apart from those behind it, until its summary
+    /// is read, and whether that comes after them.
+    kept: (Vec<u32>, bool),
     /// Whether there is a response.
     has_response: bool,
 }
@@ -79,7 +80,7 @@ impl<'a> Builder<'a> {
         let by_uuid = members.iter().filter_map(|&at| Some((records[at].header.uuid.clone()?, at)));
         let mut builder = Builder {
             by_uuid: by_uuid.collect(),
-            kept: None,
+            kept: (Vec::new(), false),
             has_response: false,
             records,
             tree,
@@ -286,7 +287,7 @@ impl<'a> Builder<'a> {
     ) -> Result<(), Problem> {
         let line = self.records[at].line;
         let time = self.records[at].header.timestamp;
-        if let Some(compaction) = pass.compaction(self.draft.next_index(), time) {
+        if let Some(compaction) = pass.compaction(&self.draft, time) {
             self.draft.compact(compaction)?;
         }
         let mut message = self.message(at, Role::Assistant, pass.blocks);
@@ -367,23 +368,23 @@ impl<'a> Builder<'a> {
     fn emit_compaction(&mut self, at: usize) -> Result<(), Problem> {
         let after = self.draft.next_index();
         let record = &self.records[at];
-        let mut compaction = RecordedCompaction {
-            after,
-            kept_from: after,
-            at: record.header.timestamp,
-            ..RecordedCompaction::default()
-        };
+        let mut compaction =
+            RecordedCompaction { at: record.header.timestamp, ..self.draft.compaction() };
         match &record.body {
             Body::Compaction(metadata) => {
                 compaction.trigger = metadata.trigger;
                 compaction.tokens_before = metadata.tokens_before;
                 compaction.tokens_after = metadata.tokens_after;
                 compaction.duration_ms = metadata.waited_ms;
-                let own = record.header.uuid.as_deref();
-                let kept = Preserved::of(metadata, own, after, |uuid| self.index_of(uuid));
-                self.draft.keep(kept.messages.len(), 0)?;
-                compaction.kept_from = kept.tail_from(after);
-                self.kept = Some(kept);
+                let anchor = metadata.anchor.as_ref();
+                let is_behind = anchor.is_some() && anchor == record.header.uuid.as_ref();
+                let mut kept = self.preserved(metadata, after);
+                self.draft.keep(kept.len(), 0)?;
+                let from = &mut compaction.kept_from;
+                while !is_behind && kept.pop_if(|last| *last + 1 == *from).is_some() {
+                    *from -= 1;
+                }
+                self.kept = (kept, is_behind);
             }
             Body::MicroCompaction(metadata) => {
                 // Clearing results removes no messages: what was sent before still is.
@@ -400,28 +401,52 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn index_of(&self, uuid: &str) -> Option<u32> {
-        self.by_uuid.get(uuid).and_then(|at| self.used.get(at)).copied()
+    /// The messages that a boundary kept after so many, in order. Records that are not messages
+    /// of the conversation are skipped.
+    ///
+    /// A partial compaction keeps records verbatim. They stand behind their anchor: the summary,
+    /// where what came before them was summarised, or the boundary itself, where what came after
+    /// them was.
+    fn preserved(&self, metadata: &CompactMetadata, after: u32) -> Vec<u32> {
+        let index_of = |uuid: &String| self.used.get(self.by_uuid.get(uuid)?).copied();
+        let mut messages: Vec<u32> = match &metadata.head {
+            _ if !metadata.listed.is_empty() => {
+                metadata.listed.iter().filter_map(index_of).collect()
+            }
+            Some(head) => {
+                let tail = metadata.tail.as_ref().and_then(index_of);
+                let end = tail.map_or(after, |tail| tail + 1);
+                index_of(head).map_or_else(Vec::new, |head| (head..end).collect())
+            }
+            None => Vec::new(),
+        };
+        messages.retain(|&message| message < after);
+        messages.sort_unstable();
+        messages.dedup();
+        messages
     }
 
     /// Adds the summary to its compaction; without a compaction before it, the
     /// session continues another file and begins with the summary.
     fn emit_summary(&mut self, at: usize, summary: String) {
-        let after = self.draft.next_index();
-        self.used.insert(at, after);
+        let compaction = self.draft.compaction();
+        self.used.insert(at, compaction.after);
         let compactions = &mut self.draft.session.compactions;
         match compactions.last_mut() {
             Some(last) if last.summary.is_none() && last.cleared.is_empty() => {
-                let kept = self.kept.take().unwrap_or_default();
-                last.pieces = kept.pieces(last.kept_from, &summary);
+                let (kept, is_behind) = std::mem::take(&mut self.kept);
+                last.pieces = kept.into_iter().map(Piece::Message).collect();
+                if !last.pieces.is_empty() {
+                    let at = if is_behind { last.pieces.len() } else { 0 };
+                    let text = summary.clone();
+                    last.pieces.insert(at, Piece::Text { role: Role::User, text });
+                }
                 last.summary = Some(summary);
             }
             _ => compactions.push(RecordedCompaction {
-                after,
-                kept_from: after,
                 summary: Some(summary),
                 at: self.records[at].header.timestamp,
-                ..RecordedCompaction::default()
+                ..compaction
             }),
         }
     }
@@ -438,9 +463,9 @@ impl<'a> Builder<'a> {
             .collect();
         rest.sort_by_key(|(_, placed)| placed.record);
         for (call, placed) in rest {
-            if !self.tree.is_dangling(placed.record) {
+            if !self.tree.dangling[placed.record] {
                 let line = self.records[placed.record].line;
-                return Err((line, Problem::ResultWithoutCall { call }));
+                return Err((line, Problem::ResultWithoutCall(call)));
             }
             self.used.entry(placed.record).or_default();
             let reason = "tool result whose call is not in the file";
@@ -518,22 +543,13 @@ fn facts(records: &[Record], chain: &[usize], draft: &mut Draft) {
     }
 }
 
-/// What tells a response: its id, and the size of its prompt.
-type Identity = (String, u64);
-
 /// What subagents asked their models, by merged response (how-it-works §2), in
 /// the order of the files. Responses without usage were not billed.
 #[derive(Default)]
 pub(super) struct Asides {
-    responses: Vec<Aside>,
-    known: FxHashMap<Identity, usize>,
-}
-
-/// A response of a subagent.
-struct Aside {
-    at: Option<Timestamp>,
-    model: Option<String>,
-    reported: Reported,
+    responses: Vec<(Option<Timestamp>, Option<String>, Reported)>,
+    /// The place of each, by its id and the size of its prompt.
+    known: FxHashMap<(String, u64), usize>,
 }
 
 impl Asides {
@@ -551,14 +567,14 @@ impl Asides {
             let place = identity.map_or(next, |key| *self.known.entry(key).or_insert(next));
             if place == next {
                 let (at, model) = (record.header.timestamp, response.model.clone());
-                self.responses.push(Aside { at, model, reported: Reported::default() });
+                self.responses.push((at, model, Reported::default()));
             }
-            self.responses[place].reported.add(response);
+            self.responses[place].2.add(response);
         }
     }
 
     pub(super) fn take(self) -> Vec<SidechainRequest> {
-        let requests = |Aside { at, model, reported }: Aside| {
+        let requests = |(at, model, reported): (_, Option<String>, Reported)| {
             let calls = reported.calls(model.as_deref());
             let model = calls.as_ref().and_then(|calls| calls.model.clone());
             let (passes, mut requests) = Passes::new().finish(calls, at);
@@ -571,72 +587,6 @@ impl Asides {
             requests
         };
         self.responses.into_iter().flat_map(requests).collect()
-    }
-}
-
-// What a compaction of Claude Code kept besides its summary.
-//
-// A partial compaction keeps records verbatim. They stand behind their
-// anchor: the summary, where what came before them was summarised, or the
-// boundary itself, where what came after them was.
-
-/// The messages that a boundary kept.
-#[derive(Debug, Default)]
-struct Preserved {
-    /// In order, each once.
-    messages: Vec<u32>,
-    /// Whether the summary comes after them.
-    summary_behind: bool,
-}
-
-impl Preserved {
-    /// What the boundary with the id `own`, after `after` messages, kept.
-    /// Records that are not messages of the conversation are skipped.
-    fn of(
-        metadata: &CompactMetadata,
-        own: Option<&str>,
-        after: u32,
-        index_of: impl Fn(&str) -> Option<u32>,
-    ) -> Preserved {
-        let mut messages: Vec<u32> = match &metadata.head {
-            _ if !metadata.listed.is_empty() => {
-                metadata.listed.iter().filter_map(|uuid| index_of(uuid)).collect()
-            }
-            Some(head) => {
-                let tail = metadata.tail.as_deref().and_then(&index_of);
-                let end = tail.map_or(after, |tail| tail + 1);
-                index_of(head).map_or_else(Vec::new, |head| (head..end).collect())
-            }
-            None => Vec::new(),
-        };
-        messages.retain(|&message| message < after);
-        messages.sort_unstable();
-        messages.dedup();
-        let anchor = metadata.anchor.as_deref();
-        Preserved { messages, summary_behind: anchor.is_some() && anchor == own }
-    }
-
-    /// The first message from which on everything after the summary was kept.
-    fn tail_from(&self, after: u32) -> u32 {
-        let mut from = after;
-        if !self.summary_behind {
-            while from > 0 && self.messages.binary_search(&(from - 1)).is_ok() {
-                from -= 1;
-            }
-        }
-        from
-    }
-
-    /// What was sent before that tail, if it was more than the summary.
-    fn pieces(&self, tail_from: u32, summary: &str) -> Vec<Piece> {
-        let apart = self.messages.iter().copied().take_while(|&message| message < tail_from);
-        let mut pieces: Vec<Piece> = apart.map(Piece::Message).collect();
-        if !pieces.is_empty() {
-            let at = if self.summary_behind { pieces.len() } else { 0 };
-            let text = Piece::Text { role: Role::User, text: summary.to_owned() };
-            pieces.insert(at, text);
-        }
-        pieces
     }
 }
 

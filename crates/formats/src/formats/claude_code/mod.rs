@@ -25,18 +25,9 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let is_record = |record: &Json| {
-        let kind = record.get("type").and_then(Json::as_str);
-        matches!(kind, Some("user" | "assistant" | "system" | "progress"))
-            && record.get("sessionId").is_some()
-            && record.get("uuid").is_some()
-    };
     // Qwen Code keeps the same record around a message of the Gemini API.
-    let is_of_qwen_code = |record: &Json| {
-        record.pointer("/message/parts").is_some_and(Json::is_array)
-            || record.get("systemPayload").is_some()
-    };
-    head.any(is_record) && !head.any(is_of_qwen_code)
+    head.has(&["/type=user|assistant|system|progress /sessionId /uuid"])
+        && !head.has(&["/message/parts", "/systemPayload"])
 }
 
 fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -121,7 +112,7 @@ fn subagents(
     let session = source.stem().to_owned();
     let mut left_out = 0;
     for (n, log) in source.subagents.clone().into_iter().enumerate() {
-        let mut own = source.open_beside(&log)?;
+        let mut own = Source::open(&log, options.max_unpacked)?;
         let read = Log::read(&mut own).and_then(|mut read| {
             own.settle_aside(read.records.len())?;
             asides.add(read.records.iter().filter(|_| !options.sidechains));

@@ -295,7 +295,7 @@ fn expect_role(record: &mut Fields, expected: &str) -> Result<(), Problem> {
         "user" | "assistant" => Err(Problem::Inconsistent(format!(
             "a record of type {expected} holds a message of role {role}"
         ))),
-        _ => Err(Problem::UnknownRole { role }),
+        _ => Err(Problem::UnknownRole(role)),
     }
 }
 
@@ -321,50 +321,22 @@ pub(super) enum Added {
 }
 
 /// Kinds that are shown to the user or kept for the program, and never sent.
-const UNSENT: [&str; 17] = [
-    "already_read_file",
-    "bagel_console",
-    "command_permissions",
-    "current_session_memory",
-    "dynamic_skill",
-    "edited_image_file",
-    "hook_cancelled",
-    "hook_error_during_execution",
-    "hook_non_blocking_error",
-    "hook_permission_decision",
-    "hook_system_message",
-    "max_turns_reached",
-    "structured_output",
-    "teammate_shutdown_batch",
-    "autocheckpointing",
-    "background_task_status",
-    "credential_org",
-];
+const UNSENT: &str = "already_read_file bagel_console command_permissions current_session_memory \
+    dynamic_skill edited_image_file hook_cancelled hook_error_during_execution \
+    hook_non_blocking_error hook_permission_decision hook_system_message \
+    max_turns_reached structured_output teammate_shutdown_batch autocheckpointing \
+    background_task_status credential_org";
 
 /// Kinds that belong to one message, even in front of the first request.
-const OF_A_MESSAGE: [&str; 15] = [
-    "agent_mention",
-    "compact_file_reference",
-    "diagnostics",
-    "directory",
-    "edited_text_file",
-    "file",
-    "invoked_skills",
-    "mcp_resource",
-    "nested_memory",
-    "opened_file_in_ide",
-    "pdf_reference",
-    "queued_command",
-    "selected_lines_in_ide",
-    "task_status",
-    "teammate_mailbox",
-];
+const OF_A_MESSAGE: &str = "agent_mention compact_file_reference diagnostics directory edited_text_file file \
+    invoked_skills mcp_resource nested_memory opened_file_in_ide pdf_reference \
+    queued_command selected_lines_in_ide task_status teammate_mailbox";
 
 /// The kind of an attachment, and what it adds; `None` where it was not sent.
 fn read_attachment(mut record: Fields) -> Result<(String, Option<Added>), Problem> {
     let mut attachment: Json = record.take("/attachment")?.unwrap_or_default();
     let kind = field(&attachment, "type").unwrap_or("attachment").to_owned();
-    if UNSENT.contains(&kind.as_str()) {
+    if UNSENT.split(' ').any(|unsent| unsent == kind) {
         return Ok((kind, None));
     }
     let human = attachment.pointer("/origin/kind").is_none_or(|kind| kind == "human");
@@ -383,7 +355,7 @@ fn read_attachment(mut record: Fields) -> Result<(String, Option<Added>), Proble
         Some(rendered) => texts_of(&rendered),
         None => fields_text(&kind, &attachment).map(reminder).unwrap_or_default(),
     };
-    let standing = !OF_A_MESSAGE.contains(&kind.as_str());
+    let standing = OF_A_MESSAGE.split(' ').all(|own| own != kind);
     Ok((kind, (!text.is_empty()).then_some(Added::Note { text, standing })))
 }
 
@@ -516,19 +488,11 @@ fn gather(name: &str, value: &Json, into: &mut String) {
 
 /// The system prompt and the tools that a version since 2.1.26x records.
 fn prompt(attachment: &Json) -> Added {
-    let list = |name: &str| attachment.get(name).and_then(Json::as_array).into_iter().flatten();
-    let tools = list("tools").filter_map(|tool| {
-        let schema = tool.get("input_schema").or_else(|| tool.get("parameters"));
-        Some(ToolDefinition {
-            name: field(tool, "name")?.to_owned(),
-            description: field(tool, "description").unwrap_or_default().to_owned(),
-            parameters: schema.cloned().unwrap_or_default(),
-        })
-    });
+    let tools = attachment.get("tools").and_then(Json::as_array).into_iter().flatten();
     let system = match attachment.get("systemPrompt") {
         Some(Json::Array(blocks)) => blocks.iter().map(texts_of).collect(),
         other => other.map(texts_of).into_iter().collect::<Vec<String>>(),
     };
     let system = system.into_iter().filter(|text: &String| !text.is_empty()).collect();
-    Added::Prompt { system, tools: tools.collect() }
+    Added::Prompt { system, tools: tool_definitions(tools) }
 }

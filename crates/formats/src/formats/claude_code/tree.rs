@@ -11,12 +11,14 @@
 //! its parent, and in nine of them timestamps run backwards.
 
 use super::record::{Added, Body, Record};
+use crate::formats::content::circle;
 use crate::formats::prelude::*;
 
 /// Parents resolved to positions among the records.
 pub(super) struct Tree {
     pub(super) parents: Vec<Option<usize>>,
-    dangling: Vec<bool>,
+    /// Whether each record names a parent that is not in the file.
+    pub(super) dangling: Vec<bool>,
     /// For a record behind a copy, the record whose copy it names.
     pub(super) copied: FxHashMap<usize, usize>,
     /// For a compaction, the first record that it kept.
@@ -75,11 +77,6 @@ impl Tree {
         before.len() > after.len()
     }
 
-    /// Whether a record names a parent that is not in the file.
-    pub(super) fn is_dangling(&self, at: usize) -> bool {
-        self.dangling[at]
-    }
-
     /// Records, boundaries apart, whose parent is not in the file.
     pub(super) fn lost_parents(&self, records: &[Record]) -> usize {
         let boundary = |r: &Record| matches!(r.body, Body::Compaction(_));
@@ -126,7 +123,7 @@ impl Tree {
         let mut up = leaf;
         while let Some(at) = up {
             if path.len() == records.len() {
-                return Err(cycle());
+                return Err(circle());
             }
             path.push(at);
             up = self.parents[at].filter(|_| Some(at) != root);
@@ -151,7 +148,7 @@ impl Tree {
                 break root;
             }
             match self.parents[at].filter(|&p| records[p].is_sidechain()) {
-                Some(_) if way.len() > records.len() => return Err(cycle()),
+                Some(_) if way.len() > records.len() => return Err(circle()),
                 Some(parent) => at = parent,
                 None => break at,
             }
@@ -160,10 +157,6 @@ impl Tree {
         known.extend(way.into_iter().map(|at| (at, root)));
         Ok(root)
     }
-}
-
-fn cycle() -> Problem {
-    Problem::Inconsistent("the records' parents run in a circle".to_owned())
 }
 
 // Follows the conversation in the order of the file, and tells a rewind from a
@@ -188,7 +181,12 @@ struct Request {
 /// A record on the branch, with what stands up to it.
 struct Step {
     record: usize,
-    /// Number of responses and of messages of the user.
+    counts: Counts,
+}
+
+/// Number of responses, of messages of the user and of compactions.
+#[derive(Clone, Copy, Default)]
+struct Counts {
     responses: usize,
     user_messages: usize,
     compactions: usize,
@@ -265,7 +263,8 @@ impl<'a> Branch<'a> {
             },
         };
         let record = &self.records[at];
-        if record.is_side() || self.is_aside(record) {
+        // A record of a subagent stands beside the main conversation.
+        if record.is_side() || self.is_main && record.is_sidechain() {
             self.hangs.insert(at, (on, top));
             return None;
         }
@@ -288,11 +287,6 @@ impl<'a> Branch<'a> {
         Some(before)
     }
 
-    /// Whether a record is one of a subagent, beside the main conversation.
-    fn is_aside(&self, record: &Record) -> bool {
-        self.is_main && record.is_sidechain()
-    }
-
     /// Whether a record that hangs on the end of a copy returned to the record
     /// that was copied: then the next prompt is about as long as it was there.
     fn returns(&self, at: usize, copied: usize) -> bool {
@@ -309,26 +303,24 @@ impl<'a> Branch<'a> {
 
     fn push(&mut self, at: usize, on: Option<usize>) {
         let place = self.steps.len();
-        let last = self.steps.last();
-        let (mut responses, mut user_messages, mut compactions) =
-            last.map_or((0, 0, 0), |step| (step.responses, step.user_messages, step.compactions));
+        let mut counts = self.steps.last().map(|step| step.counts).unwrap_or_default();
         let record = &self.records[at];
         let lead = self.response_of(at);
         self.open.add(self.records, at, lead.unwrap_or(at));
         match &record.body {
-            Body::Assistant(_) if lead.is_none() => responses += 1,
-            Body::User(_) if !record.is_result() => user_messages += 1,
-            Body::Added(Added::Typed(_)) => user_messages += 1,
+            Body::Assistant(_) if lead.is_none() => counts.responses += 1,
+            Body::User(_) if !record.is_result() => counts.user_messages += 1,
+            Body::Added(Added::Typed(_)) => counts.user_messages += 1,
             Body::Compaction(_) => {
-                compactions += 1;
+                counts.compactions += 1;
                 self.compactions.push((place, on));
             }
             _ => {}
         }
         if let Some(usage) = record.request_usage() {
-            self.requests.push(Request { place, usage, compactions });
+            self.requests.push(Request { place, usage, compactions: counts.compactions });
         }
-        self.steps.push(Step { record: at, responses, user_messages, compactions });
+        self.steps.push(Step { record: at, counts });
         self.place.insert(at, place);
     }
 
@@ -348,7 +340,10 @@ impl<'a> Branch<'a> {
         let kept = self.kept.get(&boundary.record).and_then(|first| self.place.get(first));
         let is_kept = kept.zip(own).is_some_and(|(kept, own)| (*kept..place).contains(&own));
         let tip = self.steps.last()?;
-        if on.is_none() || on != above && !is_kept || tip.responses > boundary.responses {
+        if on.is_none()
+            || on != above && !is_kept
+            || tip.counts.responses > boundary.counts.responses
+        {
             return None;
         }
         let before = self.requests.partition_point(|request| request.place < place);
@@ -359,7 +354,7 @@ impl<'a> Branch<'a> {
                 next.prompt() < before.prompt() || !reads_all
             }
             // Behind the summary stands nothing that was said since.
-            _ => tip.user_messages <= boundary.user_messages + 1,
+            _ => tip.counts.user_messages <= boundary.counts.user_messages + 1,
         })
     }
 
@@ -372,14 +367,15 @@ impl<'a> Branch<'a> {
             return true;
         };
         let before = kept.checked_sub(1).and_then(|place| self.steps.get(place));
-        let (responses, user_messages, compactions) =
-            before.map_or((0, 0, 0), |step| (step.responses, step.user_messages, step.compactions));
+        let Counts { responses, user_messages, compactions } =
+            before.map(|step| step.counts).unwrap_or_default();
+        let new = tip.counts;
         let goes_behind = matches!(record.body, Body::MicroCompaction(_)) || record.is_result();
         // Parallel calls of one response and their results are branches, and a
         // response answers all that was said since the last one.
         let is_response = matches!(record.body, Body::Assistant(_));
         let answers =
-            tip.responses == responses && (tip.user_messages == user_messages || is_response);
+            new.responses == responses && (new.user_messages == user_messages || is_response);
         if goes_behind || answers || self.response_of(at).is_some() {
             return true;
         }
@@ -405,21 +401,19 @@ impl<'a> Branch<'a> {
                     let begin = known.unwrap_or(one).usage.prompt();
                     next.prompt() >= begin.midpoint(last.usage.prompt())
                 }
-                None => self.is_older(top, tip.record),
+                // One that is of an earlier time; a slash command may also be the first thing
+                // after a rewind.
+                None => {
+                    let (top, tip) = (&self.records[top], &self.records[tip.record]);
+                    !top.is_command() || top.header.timestamp <= tip.header.timestamp
+                }
             };
         }
-        let one_window = tip.compactions == compactions;
-        let growing = one_window && tip.responses > responses + 1;
+        let one_window = new.compactions == compactions;
+        let growing = one_window && new.responses > responses + 1;
         sizes.is_some_and(|((one, last), next)| {
             was_sent(known.map(|k| &k.usage), &one.usage, &last.usage, next, growing)
         })
-    }
-
-    /// Whether a record that was written late is of an earlier time. A slash
-    /// command may also be the first thing after a rewind.
-    fn is_older(&self, top: usize, tip: usize) -> bool {
-        let (top, tip) = (&self.records[top], &self.records[tip]);
-        !top.is_command() || top.header.timestamp <= tip.header.timestamp
     }
 }
 

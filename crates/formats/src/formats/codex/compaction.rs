@@ -34,46 +34,36 @@ const USER_TOKENS: usize = 20_000;
 /// The beginnings of what the harness says in the user's name of the project and
 /// the environment (`is_session_prefix_message`). It is sent again after a
 /// compaction.
-const SURROUNDINGS: [&str; 3] =
+pub(super) const SURROUNDINGS: [&str; 3] =
     ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
 
 /// The beginnings of what else it says in the user's name
 /// (`is_contextual_user_fragment`).
 const NOTES: [&str; 3] = ["<skill>", "<turn_aborted>", "<subagent_notification>"];
 
-/// Who speaks in the user's name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Speaker {
-    /// The user.
-    User,
-    /// The harness, of the project and the environment.
-    Surroundings,
-    /// The harness, of something that happened.
-    Note,
+/// Whether a text begins with one of these, blanks apart.
+pub(super) fn begins(text: &str, starts: &[&str]) -> bool {
+    starts.iter().any(|start| text.trim_start().starts_with(start))
 }
 
-/// Who says a text in the user's name.
-pub(super) fn speaker_of(text: &str) -> Speaker {
-    let text = text.trim_start();
-    let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
-    match (begins(&SURROUNDINGS), begins(&NOTES)) {
-        (true, _) => Speaker::Surroundings,
-        (false, true) => Speaker::Note,
-        (false, false) => Speaker::User,
-    }
+/// Whether the harness says a text in the user's name.
+pub(super) fn is_of_harness(text: &str) -> bool {
+    begins(text, &SURROUNDINGS) || begins(text, &NOTES)
 }
 
 /// Why a context after a compaction cannot be told, for its row and for the
 /// warning, and what was left out.
-const ENCRYPTED: [&str; 3] = [
-    "the vendor encrypted its summary",
-    "the vendor encrypted the summaries of its compactions",
-    "encrypted summary",
-];
-const REMOVED: [&str; 3] = [
-    "its summary was taken out of the recording",
-    "the summaries of its compactions were taken out of the recording",
-    "summary that was taken out of the recording",
+pub(super) const UNREADABLE: [[&str; 3]; 2] = [
+    [
+        "the vendor encrypted its summary",
+        "the vendor encrypted the summaries of its compactions",
+        "encrypted summary",
+    ],
+    [
+        "its summary was taken out of the recording",
+        "the summaries of its compactions were taken out of the recording",
+        "summary that was taken out of the recording",
+    ],
 ];
 
 /// An index of the messages before a compaction. It grows with the messages:
@@ -89,16 +79,6 @@ pub(super) struct MessageLookup {
     /// Messages that can be kept alone, by their text.
     alone: FxHashMap<(Role, String), Vec<u32>>,
     preamble: FxHashSet<String>,
-}
-
-/// A compaction as it was read, and what is counted of it.
-pub(super) struct ReadCompaction {
-    pub(super) compaction: RecordedCompaction,
-    /// The warning about its summary, and what was left out, where that cannot
-    /// be read.
-    pub(super) unreadable: Option<(&'static str, &'static str)>,
-    /// Number of items that it kept apart from the messages.
-    pub(super) others: u64,
 }
 
 impl MessageLookup {
@@ -139,7 +119,8 @@ impl MessageLookup {
         self.seen.0 = self.seen.0.min(from);
     }
 
-    /// Reads a compaction behind the messages of a session.
+    /// Reads a compaction behind the messages of a session, and the number of items that it
+    /// kept apart from the messages.
     ///
     /// # Errors
     /// A record of another shape.
@@ -147,7 +128,7 @@ impl MessageLookup {
         &mut self,
         session: &Session,
         mut compacted: Fields,
-    ) -> Result<ReadCompaction, Problem> {
+    ) -> Result<(RecordedCompaction, u64), Problem> {
         let message: String = compacted.take("/message")?.unwrap_or_default();
         let history: Option<Vec<Json>> = compacted.take("/replacement_history")?;
         self.add_new(session);
@@ -162,9 +143,10 @@ impl MessageLookup {
         // In a redacted file an empty message may have text.
         let summary = Some(message).filter(|message| !message.is_empty() && !is_encrypted);
         let summary = summary.or_else(|| pieces.iter().find_map(summary_of));
+        let [encrypted, removed] = UNREADABLE;
         let why = match summary {
-            _ if is_encrypted => Some(ENCRYPTED),
-            None => Some(REMOVED),
+            _ if is_encrypted => Some(encrypted),
+            None => Some(removed),
             Some(_) => None,
         };
         let kept_from = take_tail(&mut pieces, after);
@@ -174,11 +156,9 @@ impl MessageLookup {
             summary,
             pieces,
             unreadable: why.map(|[reason, ..]| reason.to_owned()),
-            trigger: RecordedTrigger::Unknown,
             ..RecordedCompaction::default()
         };
-        let unreadable = why.map(|[_, warning, what]| (warning, what));
-        Ok(ReadCompaction { compaction, unreadable, others })
+        Ok((compaction, others))
     }
 
     /// The new context as the record lists it: messages of the old context (the
@@ -206,8 +186,7 @@ impl MessageLookup {
             if own.is_empty() {
                 continue;
             }
-            let by_harness =
-                role == Role::User && own.iter().all(|text| speaker_of(text) != Speaker::User);
+            let by_harness = role == Role::User && own.iter().all(|text| is_of_harness(text));
             let role = if by_harness { Role::System } else { role };
             let key = (role, own.join("\n"));
             let place = self.alone.get(&key).and_then(|places| {

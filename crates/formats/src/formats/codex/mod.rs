@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use self::compaction::{MessageLookup, ReadCompaction, Speaker, speaker_of};
+use self::compaction::{MessageLookup, SURROUNDINGS, UNREADABLE, begins, is_of_harness};
 use super::content::{ChatMessage, Part};
 use super::prelude::*;
 use super::responses;
@@ -27,12 +27,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    head.any(|record| {
-        let kind = record.get("type").and_then(Json::as_str);
-        let known = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
-        kind.is_some_and(|kind| known.contains(&kind))
-            && record.get("payload").is_some_and(Json::is_object)
-    })
+    head.has(&["/type=session_meta|response_item|event_msg|turn_context|compacted /payload"])
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -100,32 +95,19 @@ impl Reader {
     fn record(&mut self, line: u64, record: Json) -> Result<(), Problem> {
         let mut record = Fields(record);
         let (at, kind) = (record.take("/timestamp")?, record.need::<String>("/type")?);
-        let known = ["session_meta", "turn_context", "compacted", "response_item", "event_msg"];
-        if !known.contains(&kind.as_str()) {
-            self.draft.leave_out(format!("{kind} record"), 1);
-            return Ok(());
-        }
         let payload = record.0.get_mut("payload").map(Json::take).unwrap_or_default();
-        self.payload(line, at, &kind, payload).map_err(|problem| below("/payload", problem))
-    }
-
-    fn payload(
-        &mut self,
-        line: u64,
-        at: Option<Timestamp>,
-        kind: &str,
-        payload: Json,
-    ) -> Result<(), Problem> {
-        match kind {
+        let read = match kind.as_str() {
             "session_meta" => self.session(Fields(payload)),
             "turn_context" => self.turn(Fields(payload)),
-            "compacted" => {
-                self.close();
-                self.compaction(at, Fields(payload))
-            }
+            "compacted" => self.compaction(at, Fields(payload)),
             "response_item" => self.item(line, at, payload),
-            _ => self.event(Fields(payload)),
-        }
+            "event_msg" => self.event(Fields(payload)),
+            _ => {
+                self.draft.leave_out(format!("{kind} record"), 1);
+                Ok(())
+            }
+        };
+        read.map_err(|problem| below("/payload", problem))
     }
 
     fn event(&mut self, mut event: Fields) -> Result<(), Problem> {
@@ -259,7 +241,7 @@ impl Reader {
         });
         let ordinal = self.calls.len();
         if self.calls.contains_key(&id) {
-            return Err(Problem::RepeatedCall { call: id });
+            return Err(Problem::RepeatedCall(id));
         }
         self.calls.insert(id.clone(), ordinal);
         let arguments = arguments(written, &mut self.draft);
@@ -345,15 +327,11 @@ impl Reader {
                 (Block::Text { text }, Role::System) if starts => preamble.system.push(text),
                 (_, Role::System) if starts => {}
                 (Block::Text { text }, Role::User)
-                    if speaker_of(&text) == Speaker::Surroundings =>
+                    if !self.begun && begins(&text, &SURROUNDINGS) =>
                 {
-                    if self.begun {
-                        notes.push(Block::Text { text });
-                    } else {
-                        preamble.pinned.push(text);
-                    }
+                    preamble.pinned.push(text);
                 }
-                (Block::Text { text }, Role::User) if speaker_of(&text) == Speaker::Note => {
+                (Block::Text { text }, Role::User) if is_of_harness(&text) => {
                     notes.push(Block::Text { text });
                 }
                 (block, _) => own.push(block),
@@ -400,10 +378,10 @@ impl Reader {
         failed: bool,
     ) -> Result<(), Problem> {
         if !self.calls.contains_key(&call) {
-            return Err(Problem::ResultWithoutCall { call });
+            return Err(Problem::ResultWithoutCall(call));
         }
         if !self.answered.insert(call.clone()) {
-            return Err(Problem::RepeatedResult { call });
+            return Err(Problem::RepeatedResult(call));
         }
         if let Some(open) = &mut self.open {
             open.answered = true;
@@ -427,8 +405,8 @@ impl Reader {
     /// # Errors
     /// Compactions that together keep more than can be held.
     fn compaction(&mut self, at: Option<Timestamp>, compacted: Fields) -> Result<(), Problem> {
-        let ReadCompaction { compaction, unreadable, others } =
-            self.lookup.compaction(&self.draft.session, compacted)?;
+        self.close();
+        let (compaction, others) = self.lookup.compaction(&self.draft.session, compacted)?;
         let repeats = |last: &mut RecordedCompaction| {
             last.after == compaction.after && is_repeated(last.at, at)
         };
@@ -436,9 +414,11 @@ impl Reader {
             self.draft.leave_out("compaction written again", 1);
         } else {
             self.draft.leave_out("item that a compaction kept apart", others);
-            if let Some((why, what)) = unreadable {
-                *self.unreadable.entry(why).or_default() += 1;
-                self.draft.leave_out(what, 1);
+            let why = compaction.unreadable.as_deref();
+            let why = UNREADABLE.iter().find(|[reason, ..]| Some(*reason) == why);
+            if let Some([_, warning, what]) = why {
+                *self.unreadable.entry(warning).or_default() += 1;
+                self.draft.leave_out(*what, 1);
             }
         }
         let tokens_before = self.prompt;

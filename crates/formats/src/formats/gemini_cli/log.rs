@@ -10,7 +10,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::{Arrived, Call, Outcome, Response, Turn, calls, list, usage};
+use super::{Arrived, Call, Outcome, Results, Turn, calls, usage};
+use crate::formats::content::list;
 use crate::formats::prelude::*;
 
 /// What stands in a context in front of the newest turns.
@@ -102,12 +103,13 @@ impl Log {
         let at = message.get("timestamp").and_then(Json::as_str).and_then(|at| at.parse().ok());
         match Arrived::read(message)? {
             Arrived::Note { kind, id } => self.note(&kind, id),
-            Arrived::Responses(responses) => self.respond(responses),
-            Arrived::Turn(turn, responses) => {
-                self.respond(responses);
-                match turn.id.as_ref().and_then(|id| self.place(id)) {
-                    Some(at) => self.replace(at, *turn),
-                    None => self.push(*turn),
+            Arrived::Said(turn, results) => {
+                self.respond(results);
+                let known = turn.as_ref().and_then(|turn| self.place(turn.id.as_ref()?));
+                match (turn, known) {
+                    (Some(turn), Some(at)) => self.replace(at, *turn),
+                    (Some(turn), None) => self.push(*turn),
+                    (None, _) => {}
                 }
             }
         }
@@ -184,12 +186,12 @@ impl Log {
             let turn = &mut self.turns[at];
             turn.usage = used.or(turn.usage);
             turn.model = model.or(turn.model.take());
-            if content.is_some() {
+            if let Some(content) = content {
                 let before = std::mem::take(&mut turn.blocks);
-                let responses = turn.take(list(content))?;
+                let results = turn.take(list(content))?;
                 let is_lost = !turn.text().contains(&recap_core::model::sent(&before));
                 self.draft.leave_out("earlier version of a message", is_lost.into());
-                self.respond(responses);
+                self.respond(results);
             }
         } else {
             self.draft.leave_out("change of an unknown message", 1);
@@ -241,8 +243,8 @@ impl Log {
         (known.id == call).then_some((at, n))
     }
 
-    fn respond(&mut self, responses: Vec<Response>) {
-        for Response { call, outcome } in responses {
+    fn respond(&mut self, results: Results) {
+        for (call, outcome) in results {
             if self.made(&call).is_some() {
                 self.outcome(&call, Some(outcome));
             } else {
@@ -312,11 +314,13 @@ impl Log {
 
     /// Takes a list of everything that is sent from now on.
     fn send(&mut self, messages: Vec<Json>, at: Option<Timestamp>) -> Result<(), Problem> {
-        let (mut turns, mut responses) = (Vec::new(), Vec::new());
+        let (mut turns, mut results) = (Vec::new(), Vec::new());
         for (number, message) in messages.into_iter().enumerate() {
             let read = Arrived::read(message);
             match read.map_err(|one| below(&format!("/messages[{number}]"), one))? {
-                Arrived::Turn(mut turn, results) => {
+                Arrived::Said(turn, more) => {
+                    results.extend(more);
+                    let Some(mut turn) = turn else { continue };
                     // It may be one that is known already, or a text of a summary.
                     let odd = std::mem::take(&mut turn.left_out);
                     odd.into_iter().for_each(|reason| self.draft.leave_out(reason, 1));
@@ -324,9 +328,7 @@ impl Log {
                     let is_lost = known.is_some_and(|own| !own.text().contains(&turn.text()));
                     self.draft.leave_out("other version of a message", is_lost.into());
                     turns.push(*turn);
-                    responses.extend(results);
                 }
-                Arrived::Responses(results) => responses.extend(results),
                 Arrived::Note { kind, id } => self.note(&kind, id),
             }
         }
@@ -341,12 +343,13 @@ impl Log {
         let last = kept.split_off(kept.len() - tail);
         let new = kept.split_off(head);
         let removed = head..self.sent() - tail;
-        let results: Vec<Call> = kept.into_iter().chain(last).flat_map(|turn| turn.calls).collect();
+        let calls: Vec<Call> = kept.into_iter().chain(last).flat_map(|turn| turn.calls).collect();
         self.change(removed, new, tail, at);
-        for call in results {
+        for call in calls {
             self.outcome(&call.id, call.outcome);
         }
-        self.respond(responses.into_iter().filter(|r| self.made(&r.call).is_some()).collect());
+        results.retain(|(call, _)| self.made(call).is_some());
+        self.respond(results);
         let folded = self.boundaries.last().is_some_and(|last| {
             last.after == self.turns.len() && last.folded.is_some() && !self.cleared.is_empty()
         });

@@ -4,7 +4,7 @@
 mod log;
 
 use self::log::{ABANDONED, Boundary, Log, Slot};
-use super::content::{usage_of, warn_of_branches};
+use super::content::{list, usage_of, warn_of_branches};
 use super::prelude::*;
 use crate::source::KEPT;
 
@@ -21,11 +21,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let of_session = |record: &Json| {
-        let has = |key: &str| record.get(key).is_some_and(Json::is_string);
-        has("sessionId") && has("projectHash")
-    };
-    head.any(of_session)
+    head.has(&["/sessionId /projectHash"])
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -181,20 +177,15 @@ struct Outcome {
     at: Option<Timestamp>,
 }
 
+/// Results of calls that other messages made.
+type Results = Vec<(String, Outcome)>;
+
 /// A record as the log takes it.
 enum Arrived {
-    /// A message, perhaps with results of earlier calls.
-    Turn(Box<Turn>, Vec<Response>),
-    /// Results of earlier calls alone.
-    Responses(Vec<Response>),
+    /// A message, results of earlier calls, or both.
+    Said(Option<Box<Turn>>, Results),
     /// A note to the user that the model never saw.
     Note { kind: String, id: Option<String> },
-}
-
-/// The result of a call that another message made.
-struct Response {
-    call: String,
-    outcome: Outcome,
 }
 
 impl Arrived {
@@ -225,22 +216,19 @@ impl Arrived {
             model: message.take("/model")?,
             left_out: vec!["thought without text"; silent],
         };
-        let responses = turn.take(list(message.take("/content")?))?;
+        let results = turn.take(list(message.take("/content")?.unwrap_or_default()))?;
         let nothing_else = turn.blocks.is_empty() && turn.left_out.is_empty();
-        Ok(if role == Role::User && nothing_else && !responses.is_empty() {
-            Arrived::Responses(responses)
-        } else {
-            Arrived::Turn(Box::new(turn), responses)
-        })
+        let is_message = role != Role::User || !nothing_else || results.is_empty();
+        Ok(Arrived::Said(is_message.then(|| Box::new(turn)), results))
     }
 }
 
 impl Turn {
     /// Takes the parts of the message; returns results of earlier calls.
-    fn take(&mut self, parts: Vec<Json>) -> Result<Vec<Response>, Problem> {
+    fn take(&mut self, parts: Vec<Json>) -> Result<Results, Problem> {
         let recorded = self.thoughts.len();
         let listed = self.calls.len();
-        let mut responses = Vec::new();
+        let mut results = Vec::new();
         for part in parts {
             let mut part = match part {
                 Json::String(text) => Fields(serde_json::json!({ "text": text })),
@@ -264,10 +252,7 @@ impl Turn {
                 self.calls.extend((listed == 0).then_some(call));
             } else if part.0.get("functionResponse").is_some_and(|own| !own.is_null()) {
                 match part.text("/functionResponse/id").map(str::to_owned) {
-                    Some(call) => {
-                        let outcome = outcome(vec![part.0], None, self.at)?;
-                        responses.push(Response { call, outcome });
-                    }
+                    Some(call) => results.push((call, outcome(vec![part.0], None, self.at)?)),
                     None => self.left_out.push("function response without an id"),
                 }
             } else if part.0.get("inlineData").or(part.0.get("fileData")).is_some() {
@@ -281,7 +266,7 @@ impl Turn {
                 self.left_out.push("part of an unknown kind");
             }
         }
-        Ok(responses)
+        Ok(results)
     }
 
     /// Whether it says, with these calls, all that an older version of it said.
@@ -318,7 +303,7 @@ fn calls(message: &mut Fields) -> Result<Vec<Call>, Problem> {
         let (id, name): (String, Option<String>) = (call.need("/id")?, call.take("/name")?);
         let arguments = call.take("/args")?.unwrap_or_else(|| serde_json::json!({}));
         let (status, at): (Option<String>, _) = (call.take("/status")?, call.take("/timestamp")?);
-        let parts = list(call.take("/result")?);
+        let parts = list(call.take("/result")?.unwrap_or_default());
         let there = !parts.is_empty();
         let outcome = there.then(|| outcome(parts, status.as_deref(), at)).transpose()?;
         Ok(Call { id, name: name.unwrap_or_default(), arguments, outcome })
@@ -337,7 +322,7 @@ fn outcome(
     for part in parts {
         let is_text = part.get("text").is_some_and(Json::is_string);
         if let Some(response) = part.get("functionResponse").filter(|own| !own.is_null()) {
-            let pictures = list(response.get("parts").cloned());
+            let pictures = list(response.get("parts").cloned().unwrap_or_default());
             let pictures = pictures.iter().filter(|part| part.get("inlineData").is_some());
             text.images += pictures.count() as u32;
             let returned = response.get("response").unwrap_or(&Json::Null);
@@ -357,12 +342,7 @@ fn outcome(
 /// The text of a function's response, which is an object.
 fn response_text(response: &Json) -> String {
     let text = ["output", "error"].iter().find_map(|key| response.get(key)?.as_str());
-    match (text, response) {
-        (Some(text), _) => text.to_owned(),
-        (None, Json::String(text)) => text.clone(),
-        (None, Json::Null) => String::new(),
-        (None, other) => other.to_string(),
-    }
+    text.map_or_else(|| text_of(response), str::to_owned)
 }
 
 /// Gemini's usage: cached tokens are part of the input, thoughts are not part
@@ -375,13 +355,4 @@ fn usage(message: &mut Fields) -> Result<Option<Usage>, Problem> {
     let tool = tokens.take("/tool")?.unwrap_or(0);
     let usage = usage_of(input, [cached, 0], output.saturating_add(thoughts));
     Ok(Some(Usage { input: usage.input.saturating_add(tool), ..usage }))
-}
-
-/// Parts may be written as a text, as one part, or as a list of either.
-fn list(parts: Option<Json>) -> Vec<Json> {
-    match parts {
-        None | Some(Json::Null) => Vec::new(),
-        Some(Json::Array(parts)) => parts,
-        Some(one) => vec![one],
-    }
 }

@@ -33,14 +33,11 @@ fn sniff(head: &Head) -> bool {
     // A scrubber may have replaced the ids.
     let is_export = |record: &Json| {
         let id = record.pointer("/info/id").and_then(Json::as_str);
-        let is_own = |id: &str| {
-            id.starts_with("ses_")
-                || record.pointer("/messages/0/info/role").is_some()
-                || record.pointer("/info/projectID").is_some()
-        };
-        id.is_some_and(is_own) && record.get("messages").is_some_and(Json::is_array)
+        id.is_some_and(|id| id.starts_with("ses_")) && record.get("messages").is_some()
     };
-    head.any(is_export) || store::is_store(head)
+    head.has(&["/messages/0/info/role /info/id", "/messages /info/projectID /info/id"])
+        || head.any(is_export)
+        || store::is_store(head)
 }
 
 fn read(
@@ -131,7 +128,7 @@ impl Reader {
                 self.summary(&info, parts)
             }
             "assistant" => self.assistant(info, parts, is_last),
-            _ => Err(Problem::UnknownRole { role: info.role }),
+            _ => Err(Problem::UnknownRole(info.role)),
         }
     }
 
@@ -216,7 +213,7 @@ impl Reader {
                 _ => format!("{}#{}", info.id, number + 1),
             };
             let whole = info.own.0.get("tokens").filter(|_| is_only && !info.has_failed());
-            self.step(id, &info, step, whole, is_last)?;
+            self.step(id, &info, step, whole, false, is_last)?;
         }
         Ok(())
     }
@@ -228,12 +225,15 @@ impl Reader {
         }
     }
 
+    /// One request. Its tokens may be those of the `whole` message, and its reasoning be counted
+    /// apart.
     fn step(
         &mut self,
         id: String,
         info: &Info,
         parts: Vec<Json>,
         whole: Option<&Json>,
+        is_apart: bool,
         is_last: bool,
     ) -> Result<(), Problem> {
         let (mut turn, mut results) = (Turn::new(Role::Assistant), Vec::new());
@@ -257,8 +257,8 @@ impl Reader {
                 other => self.draft.leave_out(format!("{other} part"), 1),
             }
         }
-        let output_final = tokens.is_some() || info.completed.is_some();
-        let usage = self.usage(tokens.as_ref().or(whole), false);
+        let output_final = tokens.is_some() || is_apart || info.completed.is_some();
+        let usage = self.usage(tokens.as_ref().or(whole), is_apart);
         let usage = usage.map(|usage| Usage { output_final, ..usage });
         if turn.blocks.is_empty() && usage.is_none() {
             self.draft.leave_out("empty message", 1);
@@ -318,7 +318,7 @@ impl Reader {
                 let is_cut = state.take("/metadata/interrupted")? == Some(Json::Bool(true));
                 let partial = state.text("/metadata/output").filter(|_| is_cut);
                 let text = partial.map(str::to_owned).or(state.take("/error")?);
-                let missing = || Problem::lacks("parts", "tool", "error");
+                let missing = || Problem::shape("parts", "a part of type tool lacks `error`");
                 Some((ResultText::new(text.ok_or_else(missing)?, 0), true))
             }
             "pending" | "running" if is_last => None,

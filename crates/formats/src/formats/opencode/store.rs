@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use super::{Entry, Info, Item, Reader};
+use super::{Entry, Info, Item, Reader, time};
 use crate::database::{
     Database, Listed, Row, Rows, UNTRIED, Wanted, read_sessions, tell_of_unread,
 };
@@ -62,13 +62,6 @@ pub(super) fn is_store(head: &Head) -> bool {
             && head.has_table(ENTRIES.table, &["session_id", "seq", "data"])
 }
 
-/// A session as the store lists it.
-struct Facts {
-    own: Json,
-    /// When it was made from another one, whose entries it begins with a copy of.
-    forked: Option<i64>,
-}
-
 /// Reads every session of the store.
 pub(super) fn read(
     source: &mut Source<'_>,
@@ -91,8 +84,8 @@ pub(super) fn read(
 }
 
 /// The sessions of all tables, by time.
-fn sessions(database: &Database) -> Result<Vec<Listed<Facts>>, Problem> {
-    let mut found: BTreeMap<(i64, String), Listed<Facts>> = BTreeMap::new();
+fn sessions(database: &Database) -> Result<Vec<Listed>, Problem> {
+    let mut found: BTreeMap<(i64, String), Listed> = BTreeMap::new();
     let mut known = FxHashSet::default();
     for wanted in [&SESSIONS_2, &SESSIONS] {
         let Some(mut rows) = database.rows_if_any(wanted)? else { continue };
@@ -102,14 +95,14 @@ fn sessions(database: &Database) -> Result<Vec<Listed<Facts>>, Problem> {
                 return Ok(());
             }
             let (parent, at) = (row.text("parent_id")?, row.integer("time_created"));
+            // When it was made from another one, whose entries it begins with a copy of.
+            let forked = row.text("fork_session_id")?.and(at);
             let own = json!({
                 "id": id, "slug": row.text("slug")?, "projectID": row.text("project_id")?,
                 "parentID": parent, "directory": row.text("directory")?,
-                "version": row.text("version")?,
+                "version": row.text("version")?, "forked": forked,
             });
-            let forked = row.text("fork_session_id")?.and(at);
-            let facts = Facts { own, forked };
-            found.insert((at.unwrap_or_default(), id.clone()), Listed { id, parent, facts });
+            found.insert((at.unwrap_or_default(), id.clone()), Listed { id, parent, own });
             Ok(())
         })?;
     }
@@ -141,7 +134,7 @@ impl<'d> Tables<'d> {
         Ok(Tables { messages, parts, entries, all, read: 0 })
     }
 
-    fn session(&mut self, session: &Listed<Facts>) -> Result<Draft, Problem> {
+    fn session(&mut self, session: &Listed) -> Result<Draft, Problem> {
         let (messages, orphans) = self.messages(&session.id)?;
         let entries = self.entries(session)?;
         let new: FxHashSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
@@ -159,7 +152,7 @@ impl<'d> Tables<'d> {
             items.push(Item::Entry(entry));
         }
         items.extend(old.map(|(_, info, parts)| Item::Message(info, parts)));
-        let mut draft = Reader::read(&session.id, Fields(session.facts.own.clone()), items)?;
+        let mut draft = Reader::read(&session.id, Fields(session.own.clone()), items)?;
         draft.leave_out("part without its message", orphans);
         draft.leave_out("message that OpenCode 2 did not take over", left as u64);
         Ok(draft)
@@ -192,14 +185,15 @@ impl<'d> Tables<'d> {
         Ok((all, of_message.values().map(|parts| parts.len() as u64).sum()))
     }
 
-    fn entries(&mut self, session: &Listed<Facts>) -> Result<Vec<Entry>, Problem> {
+    fn entries(&mut self, session: &Listed) -> Result<Vec<Entry>, Problem> {
         let (mut all, read) = (Vec::new(), &mut self.read);
+        let forked = session.own["forked"].as_i64();
         if let Some(entries) = &mut self.entries {
             entries.each(Some(&session.id), |row| {
                 *read += 1;
                 let at = row.integer("time_created").unwrap_or_default();
                 let (id, kind) = (row.needed("id")?, row.needed("type")?);
-                let copied = session.facts.forked.is_some_and(|forked| at < forked);
+                let copied = forked.is_some_and(|forked| at < forked);
                 all.push(Entry { id, kind, at, copied, data: row.json("data")? });
                 Ok(())
             })?;
@@ -233,18 +227,21 @@ const CHECKPOINT: [&str; 3] = [
 
 impl Reader {
     pub(super) fn entry(&mut self, entry: Entry, is_last: bool) -> Result<(), Problem> {
-        let Entry { id, kind, copied, mut data, .. } = entry;
+        let Entry { id, kind, copied, data, .. } = entry;
         let (before, compacted) = (self.draft.next_index(), self.draft.session.compactions.len());
         self.index_of.entry(id.clone()).or_insert(before);
-        let content = data.get_mut("content").map(Json::take).unwrap_or_default();
-        let mut info = Info::read(json_of(&data, &id, &kind))?;
-        info.id = self.ids.free(id);
+        let mut data = Fields(data);
+        let (created, completed) =
+            (time(&mut data, "/time/created")?, time(&mut data, "/time/completed")?);
+        let model = data.text("/model/id").map(str::to_owned);
+        let (id, role) = (self.ids.free(id), kind.clone());
+        let info = Info { id, role, parent: None, model, created, completed, own: data };
         match kind.as_str() {
-            "assistant" => self.answer(info, Fields(content), is_last)?,
-            "compaction" => self.checkpoint(info, &data)?,
+            "assistant" => self.answer(info, is_last)?,
+            "compaction" => self.checkpoint(info)?,
             // They say what was set, or that a turn ended; nothing of them is sent.
             "agent-switched" | "model-switched" | "idle" => {}
-            other => match self.blocks(other, &data) {
+            other => match self.blocks(other, &info.own.0) {
                 Some(mut blocks) => {
                     blocks.retain(|one| !matches!(one, Block::Text { text } if text.is_empty()));
                     let role = if other == "system" { Role::System } else { Role::User };
@@ -265,46 +262,42 @@ impl Reader {
 
     /// What is sent of an entry in the user's name, or as system text.
     fn blocks(&mut self, kind: &str, data: &Json) -> Option<Vec<Block>> {
-        Some(match kind {
-            "user" => self.typed(data),
-            "synthetic" | "skill" | "system" => self.words(data, "text"),
-            "shell" => self.command(data),
-            "location-switched" => self.moved(data),
+        let text = match kind {
+            "user" => return Some(self.typed(data)),
+            "synthetic" | "skill" | "system" => return Some(vec![self.words(data)]),
+            // What the user had the shell do.
+            "shell" => {
+                let output = data.pointer("/output/output").or(data.get("output"));
+                let output = output.and_then(Json::as_str).unwrap_or_default();
+                let command = text(data, "command");
+                format!(
+                    "The following shell command was executed by the user:\n\n\
+                     Command:\n{command}\n\nOutput:\n{output}"
+                )
+            }
+            "location-switched" => {
+                let folder = data.pointer("/location/directory").and_then(Json::as_str);
+                let folder = folder.unwrap_or_default();
+                self.folder(Some(folder.to_owned()));
+                format!("The working directory has been changed to {folder}.")
+            }
             _ => return None,
-        })
-    }
-
-    /// What the user had the shell do.
-    fn command(&mut self, data: &Json) -> Vec<Block> {
-        let output = data.pointer("/output/output").or(data.get("output"));
-        let output = output.and_then(Json::as_str).unwrap_or_default();
-        let command = text(data, "command");
-        let text = format!(
-            "The following shell command was executed by the user:\n\nCommand:\n{command}\n\n\
-             Output:\n{output}"
-        );
-        vec![Block::Text { text }]
-    }
-
-    fn moved(&mut self, data: &Json) -> Vec<Block> {
-        let folder = data.pointer("/location/directory").and_then(Json::as_str);
-        let folder = folder.unwrap_or_default();
-        self.folder(Some(folder.to_owned()));
-        vec![Block::Text { text: format!("The working directory has been changed to {folder}.") }]
+        };
+        Some(vec![Block::Text { text }])
     }
 
     /// A text that a model reads.
-    fn words(&mut self, of: &Json, key: &str) -> Vec<Block> {
-        let other = of.get(key).is_some_and(|value| !value.is_null() && !value.is_string());
-        self.draft.leave_out(format!("{key} of an entry that is no text"), other.into());
-        vec![Block::Text { text: text(of, key) }]
+    fn words(&mut self, of: &Json) -> Block {
+        let other = of.get("text").is_some_and(|value| !value.is_null() && !value.is_string());
+        self.draft.leave_out("text of an entry that is no text", other.into());
+        Block::Text { text: text(of, "text") }
     }
 
     /// What the user wrote, with the skills and files that it names.
     fn typed(&mut self, data: &Json) -> Vec<Block> {
         let list = |key: &str| data.get(key).and_then(Json::as_array).into_iter().flatten();
         let texts = list("skills").chain([data]);
-        let mut blocks: Vec<Block> = texts.flat_map(|of| self.words(of, "text")).collect();
+        let mut blocks: Vec<Block> = texts.map(|of| self.words(of)).collect();
         for file in list("files") {
             match text(file, "mime").as_str() {
                 "text/plain" | "application/x-directory" if file.get("data").is_some() => {
@@ -320,23 +313,13 @@ impl Reader {
     }
 
     /// A response, which is one request.
-    fn answer(&mut self, info: Info, mut content: Fields, is_last: bool) -> Result<(), Problem> {
-        let items: Vec<Json> = content.need("")?;
+    fn answer(&mut self, mut info: Info, is_last: bool) -> Result<(), Problem> {
+        let items: Vec<Json> = info.own.need("/content")?;
         let parts = items.into_iter().map(|item| self.part(Fields(item)));
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
         self.wrote(&info);
         // OpenCode 2 counts the reasoning beside the output.
-        let tokens = info.own.0.get("tokens").filter(|tokens| !tokens.is_null());
-        let whole = tokens.map(|tokens| {
-            let counts = super::counts(tokens, true);
-            let counts = counts.map(|[input, read, write, output]| {
-                json!({"input": input, "output": output, "cache": {"read": read, "write": write}})
-            });
-            counts.unwrap_or_else(|| json!({"input": -1}))
-        });
-        let finish = whole.map(|tokens| json!({"type": "step-finish", "tokens": tokens}));
-        let parts = parts.into_iter().chain(finish).collect();
-        self.step(info.id.clone(), &info, parts, None, is_last)
+        self.step(info.id.clone(), &info, parts, info.own.0.get("tokens"), true, is_last)
     }
 
     /// A part of a response in the notation of OpenCode 1.
@@ -374,8 +357,9 @@ impl Reader {
         Ok(json!({"type": "tool", "callID": call, "tool": tool, "state": state}))
     }
 
-    fn checkpoint(&mut self, mut info: Info, data: &Json) -> Result<(), Problem> {
-        let usage = self.usage(info.own.0.get("tokens"), true);
+    fn checkpoint(&mut self, info: Info) -> Result<(), Problem> {
+        let data = &info.own.0;
+        let usage = self.usage(data.get("tokens"), true);
         if !matches!(text(data, "status").as_str(), "completed" | "") {
             self.draft.leave_out("compaction that did not end", 1);
             let billed =
@@ -388,10 +372,7 @@ impl Reader {
         let whole = format!("{open}{summary}{between}{recent}{close}");
         // What a vendor keeps of the conversation itself is encrypted.
         let is_hidden = summary.is_empty() && data.get("providerContext").is_some();
-        let after = self.draft.next_index();
         self.draft.compact(RecordedCompaction {
-            after,
-            kept_from: after,
             pieces: (!is_hidden)
                 .then_some(Piece::Text { role: Role::User, text: whole })
                 .into_iter()
@@ -401,28 +382,14 @@ impl Reader {
             trigger: trigger_of(Some(&text(data, "reason"))),
             tokens_before: self.draft.last_prompt,
             call: usage.map(|usage| RecordedCall {
-                model: info.model.take(),
+                model: info.model.clone(),
                 usage,
                 latency_ms: None,
             }),
             at: info.ended(),
-            ..RecordedCompaction::default()
+            ..self.draft.compaction()
         })
     }
-}
-
-/// The data of an entry with what its row says besides, and without its parts.
-fn json_of(data: &Json, id: &str, kind: &str) -> Json {
-    let mut own = serde_json::json!({"id": id, "role": kind});
-    for key in ["time", "tokens", "error"] {
-        if let Some(value) = data.get(key).filter(|value| !value.is_null()) {
-            own[key] = value.clone();
-        }
-    }
-    if let Some(model) = data.pointer("/model/id").filter(|model| model.is_string()) {
-        own["modelID"] = model.clone();
-    }
-    own
 }
 
 /// A text, or an empty one.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::civil::DateTime;
 
-use super::content::{Part, chat_usage, each};
+use super::content::{Part, chat_usage, each, take_tail};
 use super::otel::message_of;
 use super::prelude::*;
 use crate::source::{HEAD, KEPT};
@@ -30,15 +30,12 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let is_event = |value: &Json| {
-        let has = |key: &str| value.get(key).is_some_and(Json::is_string);
-        has("source") && (has("action") || has("observation"))
-    };
-    let first = |record: &Json| {
-        let events = record.get("history").unwrap_or(record);
-        events.get(0).is_some_and(is_event)
-    };
-    head.any(first) || v1::is_it(head)
+    head.has(&[
+        "/0/source /0/action",
+        "/0/source /0/observation",
+        "/history/0/source /history/0/action",
+        "/history/0/source /history/0/observation",
+    ]) || v1::is_it(head)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -327,13 +324,8 @@ struct Event {
 }
 
 /// What among the arguments of an action is the agent's own.
-const OF_AGENT: [&str; 5] = [
-    "thought",
-    "image_urls",
-    "forgotten_event_ids",
-    "forgotten_events_start_id",
-    "forgotten_events_end_id",
-];
+const OF_AGENT: &str = "thought image_urls forgotten_event_ids forgotten_events_start_id \
+    forgotten_events_end_id";
 
 impl Event {
     /// The id of its message at this place.
@@ -350,7 +342,7 @@ impl Event {
     fn arguments(&mut self) -> Result<Json, Problem> {
         let mut arguments: serde_json::Map<String, Json> =
             self.own.take("/args")?.unwrap_or_default();
-        arguments.retain(|key, _| !OF_AGENT.contains(&key.as_str()));
+        arguments.retain(|key, _| OF_AGENT.split(' ').all(|own| own != key));
         Ok(Json::Object(arguments))
     }
 }
@@ -361,8 +353,8 @@ impl Event {
 #[derive(Default)]
 struct View {
     sent: BTreeMap<i64, MessageIndex>,
-    /// First and last message that was removed.
-    removed: Option<(MessageIndex, MessageIndex)>,
+    /// The first message that was removed, where the summary stands.
+    first_removed: Option<MessageIndex>,
     /// Whether the user asked for the next condensation.
     is_requested: bool,
 }
@@ -386,17 +378,26 @@ impl View {
             gone.extend(self.forget(within));
         }
         let is_requested = std::mem::take(&mut self.is_requested);
-        let (Some(first), Some(last)) = (gone.iter().min(), gone.iter().max()) else {
+        let Some(first) = gone.iter().min() else {
             draft.leave_out("condensation that removed no message", 1);
             return Ok(());
         };
-        let removed = self.removed.map_or((*first, *last), |(a, b)| (a.min(*first), b.max(*last)));
-        self.removed = Some(removed);
+        let first = self.first_removed.map_or(*first, |known| known.min(*first));
+        self.first_removed = Some(first);
         let summary = summary.filter(|text| !text.is_empty());
+        // Ids ascend, except in logs that were put together.
+        let mut sent: Vec<MessageIndex> = self.sent.values().copied().collect();
+        sent.sort_unstable();
+        sent.dedup();
+        let place = sent.partition_point(|&message| message < first);
+        let mut pieces: Vec<Piece> = sent.into_iter().map(Piece::Message).collect();
+        let text = summary.clone().map(|text| Piece::Text { role: Role::User, text });
+        pieces.splice(place..place, text);
+        let after = draft.next_index();
         draft.compact(RecordedCompaction {
-            after: draft.next_index(),
-            kept_from: removed.1 + 1,
-            pieces: self.pieces(removed, summary.clone()),
+            after,
+            kept_from: take_tail(&mut pieces, after),
+            pieces,
             summary,
             trigger: if is_requested { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
             tokens_before: draft.last_prompt,
@@ -408,21 +409,6 @@ impl View {
     /// Removes events; returns their messages.
     fn forget(&mut self, ids: Vec<i64>) -> Vec<MessageIndex> {
         ids.iter().filter_map(|id| self.sent.remove(id)).collect()
-    }
-
-    /// The messages in front of the last one that was removed, with the summary
-    /// in the place of the first.
-    fn pieces(&self, removed: (MessageIndex, MessageIndex), summary: Option<String>) -> Vec<Piece> {
-        let (first, last) = removed;
-        // Ids ascend, except in logs that were put together.
-        let front = self.sent.values().copied().take_while(|&message| message <= last);
-        let mut front: Vec<MessageIndex> = front.collect();
-        front.sort_unstable();
-        front.dedup();
-        let rest = front.split_off(front.partition_point(|&message| message < first));
-        let text = summary.map(|text| Piece::Text { role: Role::User, text });
-        let messages = |all: Vec<MessageIndex>| all.into_iter().map(Piece::Message);
-        messages(front).chain(text).chain(messages(rest)).collect()
     }
 }
 

@@ -7,7 +7,8 @@
 //! or as a sum so far.
 
 use super::{since, time, usage};
-use crate::formats::content::{Part, branch_to_last};
+use crate::format::has_all;
+use crate::formats::content::{Part, branch_to_last, take_tail};
 use crate::formats::prelude::*;
 use crate::source::KEPT;
 
@@ -19,9 +20,9 @@ const FAILED: &str = "[An error occurred during execution.]\n";
 /// Whether the input is such events, as a list or as lines.
 pub(super) fn is_it(head: &Head) -> bool {
     let is_event = |event: &Json| {
-        let text = |key: &str| event.get(key).and_then(Json::as_str);
-        text("kind").is_some_and(|kind| kind.ends_with("Event") || kind.starts_with("Condensation"))
-            && [text("id"), text("source"), text("timestamp")].iter().all(Option::is_some)
+        let kind = event.get("kind").and_then(Json::as_str).unwrap_or_default();
+        (kind.ends_with("Event") || kind.starts_with("Condensation"))
+            && has_all(event, "/id /source /timestamp")
     };
     head.any(|record| is_event(record.get(0).unwrap_or(record)))
 }
@@ -36,39 +37,15 @@ struct Event {
 }
 
 /// The kinds that are read.
-const READ: [&str; 9] = [
-    "SystemPromptEvent",
-    "MessageEvent",
-    "ActionEvent",
-    "ObservationEvent",
-    "AgentErrorEvent",
-    "UserRejectObservation",
-    "Condensation",
-    "ConversationStateUpdateEvent",
-    "CondensationRequest",
-];
+const READ: &str = "SystemPromptEvent MessageEvent ActionEvent ObservationEvent AgentErrorEvent \
+    UserRejectObservation Condensation ConversationStateUpdateEvent CondensationRequest";
+
 /// Bytes that an event of another kind takes, of which only its place is kept.
 const PLACE: u64 = 200;
 
-/// An event that waits until its branch is known. Of kinds that are not read there is only the
-/// id and the parent.
-enum Waiting {
-    Whole(Option<u64>, Json),
-    Place([Option<Box<str>>; 2]),
-}
-
-impl Waiting {
-    fn id_and_parent(&self) -> [Option<&str>; 2] {
-        match self {
-            Waiting::Whole(_, event) => id_and_parent(event),
-            Waiting::Place(known) => known.each_ref().map(Option::as_deref),
-        }
-    }
-}
-
-fn id_and_parent(event: &Json) -> [Option<&str>; 2] {
-    ["id", "parent_id"].map(|key| event.get(key).and_then(Json::as_str))
-}
+/// An event that waits until its branch is known: its line, its id and parent, and all of it
+/// where its kind is read.
+type Waiting = (Option<u64>, [Option<Box<str>>; 2], Option<Json>);
 
 /// Something that is still sent: an event of a message, or a summary.
 enum Sent {
@@ -84,8 +61,6 @@ pub(super) struct Reader {
     draft: Draft,
     waiting: Vec<Waiting>,
     sent: Vec<Sent>,
-    /// First message behind all that were removed.
-    removed_to: MessageIndex,
     /// The answer whose calls are being read, with the events of them.
     open: Option<(Turn, Vec<String>)>,
     response: Option<String>,
@@ -107,15 +82,12 @@ impl Reader {
     /// Takes the next event, with its line. Returns the bytes that are kept of it besides its
     /// text.
     pub(super) fn take(&mut self, line: Option<u64>, event: Json) -> u64 {
-        let kind = event.get("kind").and_then(Json::as_str);
-        if kind.is_some_and(|kind| READ.contains(&kind)) {
-            self.waiting.push(Waiting::Whole(line, event));
-            return KEPT;
-        }
-        self.draft.leave_out(kind.unwrap_or("event that cannot be read").to_owned(), 1);
-        let known = id_and_parent(&event).map(|own| own.map(Box::from));
-        self.waiting.push(Waiting::Place(known));
-        PLACE
+        let place = ["id", "parent_id"].map(|key| event.get(key)?.as_str().map(Box::from));
+        let kind = event.get("kind").and_then(Json::as_str).unwrap_or("event that cannot be read");
+        let is_read = READ.split(' ').any(|read| read == kind);
+        self.draft.leave_out(kind, u64::from(!is_read));
+        self.waiting.push((line, place, is_read.then_some(event)));
+        if is_read { KEPT } else { PLACE }
     }
 
     /// The session, once all its events were taken.
@@ -125,8 +97,8 @@ impl Reader {
     pub(super) fn read(mut self) -> Result<Draft, Problem> {
         let waiting = std::mem::take(&mut self.waiting);
         let mut before = None;
-        let parents = waiting.iter().map(|event| {
-            let [id, parent] = event.id_and_parent();
+        let parents = waiting.iter().map(|(_, place, _)| {
+            let [id, parent] = place.each_ref().map(Option::as_deref);
             // Events that were written before there were branches have no parent.
             let parent = match parent {
                 Some(ROOT) => None,
@@ -137,15 +109,13 @@ impl Reader {
             (id, parent)
         });
         let on = branch_to_last(parents)?;
-        for (event, on) in waiting.into_iter().zip(on) {
+        for ((line, _, event), on) in waiting.into_iter().zip(on) {
             match event {
-                Waiting::Place(_) if on => self.close(),
-                Waiting::Place(_) => {}
-                Waiting::Whole(..) if !on => {
-                    self.draft.leave_out("event on an abandoned branch", 1);
-                }
-                Waiting::Whole(line, event) => match self.event(line, Fields(event)) {
-                    Err(problem) if problem.is_of_one_record() => {
+                None if on => self.close(),
+                None => {}
+                Some(_) if !on => self.draft.leave_out("event on an abandoned branch", 1),
+                Some(event) => match self.event(line, Fields(event)) {
+                    Err(problem) if problem.kind().is_some() => {
                         self.draft.leave_out("event that cannot be read", 1);
                     }
                     read => read?,
@@ -311,11 +281,7 @@ impl Reader {
             turn.text(event.own.0.get("error").map(text_of).unwrap_or_default());
         }
         self.parts(&mut turn, event.own.take("/extended_content")?)?;
-        let texts = turn.blocks.iter().filter_map(|block| match block {
-            Block::Text { text } => Some(text.as_str()),
-            _ => None,
-        });
-        let text = format!("{head}{}", texts.collect::<Vec<_>>().join("\n"));
+        let text = format!("{head}{}", recap_core::model::sent(&turn.blocks));
         let pictures = turn.blocks.iter().filter(|block| matches!(block, Block::Image { .. }));
         let result = ResultText::new(text, pictures.count() as u32);
         let call: String = event.own.take("/tool_call_id")?.unwrap_or_default();
@@ -348,14 +314,9 @@ impl Reader {
         let summary: Option<String> = event.own.take("/summary")?;
         let offset: Option<usize> = event.own.take("/summary_offset")?;
         let before = self.sent.len();
-        let removed_to = &mut self.removed_to;
         self.sent.retain(|sent| match sent {
-            Sent::Event(id, at) if forgotten.contains(id) => {
-                *removed_to = (*removed_to).max(at + 1);
-                false
-            }
-            Sent::Summary(id, _) => !forgotten.contains(id),
-            _ => true,
+            Sent::Event(id, _) | Sent::Summary(id, _) => !forgotten.contains(id),
+            Sent::System => true,
         });
         let is_requested = std::mem::take(&mut self.is_requested);
         if self.sent.len() == before {
@@ -369,8 +330,20 @@ impl Reader {
         }
         let is_lost = summary.is_some() && offset.is_none();
         self.draft.leave_out("summary that was not sent", u64::from(is_lost));
-        let (kept_from, pieces) = self.pieces();
+        let mut pieces: Vec<Piece> = Vec::new();
+        for sent in &self.sent {
+            match sent {
+                Sent::System => {}
+                Sent::Summary(_, text) => {
+                    pieces.push(Piece::Text { role: Role::User, text: text.clone() });
+                }
+                // All calls of one response are events of one message.
+                Sent::Event(_, at) if pieces.last() == Some(&Piece::Message(*at)) => {}
+                Sent::Event(_, at) => pieces.push(Piece::Message(*at)),
+            }
+        }
         let after = self.draft.next_index();
+        let kept_from = take_tail(&mut pieces, after);
         self.draft.compact(RecordedCompaction {
             after,
             kept_from,
@@ -380,27 +353,6 @@ impl Reader {
             at: event.at,
             ..RecordedCompaction::default()
         })
-    }
-
-    /// What is sent in front of the messages that follow without a gap or a
-    /// summary between them, and the first of those.
-    fn pieces(&self) -> (MessageIndex, Vec<Piece>) {
-        let last = self.sent.iter().rposition(|sent| matches!(sent, Sent::Summary(..)));
-        let front = self.sent.iter().take(last.map_or(0, |last| last + 1));
-        let highest = front.filter_map(|sent| match sent {
-            Sent::Event(_, at) => Some(at + 1),
-            _ => None,
-        });
-        let kept_from = self.removed_to.max(highest.max().unwrap_or(0));
-        let mut before = None;
-        let pieces = self.sent.iter().filter_map(|sent| match sent {
-            Sent::Summary(_, text) => Some(Piece::Text { role: Role::User, text: text.clone() }),
-            Sent::Event(_, at) if *at < kept_from && before.replace(*at) != Some(*at) => {
-                Some(Piece::Message(*at))
-            }
-            _ => None,
-        });
-        (kept_from, pieces.collect())
     }
 }
 
