@@ -419,10 +419,6 @@ mod tests {
     use super::*;
     use crate::testkit::{Rig, Scripted, Talk, words};
 
-    const OWN_0: &str = "[Summary of this session]\n\ncontinuation 0";
-    const OWN_1: &str = "[Summary of this session]\n\ncontinuation 1";
-    const PARENT_0: &str = "[Summary of the previous session]\n\ncontinuation 0";
-
     fn stage(action: &str, when: &str, more: &str) -> String {
         format!(
             "[[stage]]\nmechanism = \"rolling-sessions\"\naction = \"{action}\"\n\
@@ -454,12 +450,8 @@ mod tests {
         rig.sent().into_iter().map(|(_, text)| text).collect()
     }
 
-    fn last_record(rig: &Rig) -> Json {
-        rig.records("session").pop().unwrap()
-    }
-
-    fn compacting(keep: u64, notify: &str, talk: Talk, compactor: Arc<Scripted>) -> Rig {
-        let more = format!("keep_recent = {keep}\n{notify}");
+    fn compacting(keep: u64, talk: Talk, compactor: Arc<Scripted>) -> Rig {
+        let more = format!("keep_recent = {keep}");
         let mut rig = Rig::stages(&writing("compact", "\"always\"", &more), 1_000, talk, compactor);
         rig.finish();
         rig
@@ -483,110 +475,17 @@ mod tests {
             (35, "vvvv"),
         ];
         for (keep, ledger) in kept {
-            let rig = compacting(keep, "", tens(), Scripted::failing_at([]));
+            let rig = compacting(keep, tens(), Scripted::failing_at([]));
             assert_eq!(rig.ledger(), ledger, "{keep}");
             assert_eq!(rig.records("session").is_empty(), keep == 35, "{keep}");
         }
     }
 
     #[test]
-    fn compaction_closes_session_with_summary_and_informs_user() {
-        let rig = compacting(15, "", tens(), Scripted::failing_at([]));
-        assert_eq!(texts(&rig), [PARENT_0, &words(10), &words(5)]);
-        let record = json!({"closed": 1, "opened": 2, "messages": 2, "by": "compaction"});
-        assert_eq!(rig.records("session"), [record]);
-        assert_eq!(
-            (rig.shared.boundary, rig.shared.session_summary(1)),
-            (Some(1), Some("continuation 0"))
-        );
-        let notices = |rig: &Rig| rig.outcomes.last().unwrap().1.notices.len();
-        assert_eq!(notices(&rig), 1);
-        let quiet = compacting(15, "notify = false", tens(), Scripted::failing_at([]));
-        assert_eq!(notices(&quiet), 0);
-    }
-
-    #[test]
-    fn next_compaction_drops_the_previous_summary() {
-        let talk = tens().assistant(&words(10)).assistant(&words(10)).user(&words(5));
-        let compactor = Scripted::failing_at([]);
-        let rig = compacting(15, "", talk, Arc::clone(&compactor));
-        let summary = "[Summary of the previous session]\n\ncontinuation 1";
-        assert_eq!(texts(&rig), [summary, &words(10), &words(5)]);
-        assert_eq!(rig.ledger(), "--fffvv");
-        assert_eq!(last_record(&rig)["messages"], 3);
-        assert_eq!(rig.shared.chain.known[&2].parent, Some(1));
-        assert_eq!(compactor.tasks()[1].messages().len(), 3, "the older summary is not shown");
-    }
-
-    #[test]
-    fn a_compaction_that_fails_leaves_the_session_open() {
-        let rig = compacting(15, "", tens(), Scripted::failing_at([0]));
-        assert_eq!((rig.ledger().as_str(), rig.fallbacks().len()), ("vvvv", 1));
-        let fallback = rig.outcomes.last().unwrap().1.fallback.clone().unwrap();
-        assert_eq!((&*fallback.to, &*fallback.reason), ("none", "no reply: call 0 fails"));
-        assert_eq!(rig.shared.chain.open.unwrap().number, 1);
-    }
-
-    #[test]
-    fn new_session_begins_with_command_and_parent_summary() {
-        let mut rig = commands("0.5", parted(), Scripted::failing_at([]));
-        rig.feed(3);
-        assert_eq!(rig.ledger(), "ffv");
-        assert_eq!(texts(&rig), [PARENT_0, "/new"]);
-        let record = json!({"closed": 1, "opened": 2, "messages": 2, "by": "new"});
-        assert_eq!(rig.records("session"), [record]);
+    fn first_message_closes_no_session() {
         let mut first = commands("0.5", Talk::new("S").user("/new"), Scripted::failing_at([]));
         first.feed(1);
         assert_eq!(first.records("session"), [Json::Null; 0], "there is nothing to close");
-    }
-
-    #[test]
-    fn small_enough_session_is_resumed_in_full() {
-        let compactor = Scripted::failing_at([]);
-        let talk = parted().user("/resume").assistant("yes").user("/resume 2");
-        let mut rig = commands("0.5", talk, Arc::clone(&compactor));
-        rig.feed(5);
-        let record = json!({"closed": 2, "opened": 1, "target": 1, "tokens": 20,
-                            "inFull": true, "by": "resume"});
-        assert_eq!(last_record(&rig), record);
-        assert_eq!(texts(&rig), [OWN_0, &words(10), &words(10), "/resume"]);
-        assert_eq!(rig.ledger(), "vv--v");
-        rig.feed(2);
-        // The second session has the first one as its parent.
-        assert_eq!(texts(&rig), [PARENT_0, OWN_1, "/new", "ok", "/resume 2"]);
-        assert_eq!(rig.ledger(), "ffvvffv");
-        let record = last_record(&rig);
-        assert_eq!((&record["closed"], &record["opened"]), (&json!(1), &json!(2)));
-        let shown: Vec<usize> = compactor.tasks().iter().map(|t| t.messages().len()).collect();
-        assert_eq!(shown, [2, 2, 4], "a session that went on is summarised again");
-        assert_eq!(rig.shared.session_summary(1), Some("continuation 2"));
-    }
-
-    #[test]
-    fn larger_session_continues_from_summary_in_new_session() {
-        let mut rig = commands("0.019", parted().user("/resume"), Scripted::failing_at([]));
-        rig.feed(5);
-        let record = json!({"closed": 2, "opened": 3, "target": 1, "tokens": 20,
-                            "inFull": false, "by": "resume"});
-        assert_eq!(last_record(&rig), record);
-        assert_eq!(
-            (texts(&rig), rig.ledger().as_str()),
-            (vec![PARENT_0.to_owned(), "/resume".to_owned()], "ff--v")
-        );
-        assert_eq!(rig.shared.chain.known[&3].parent, Some(1));
-    }
-
-    #[test]
-    fn a_session_that_nobody_knows_is_not_resumed() {
-        for word in ["/resume 9", "/resume x"] {
-            let mut rig = commands("0.5", parted().user(word), Scripted::failing_at([]));
-            rig.feed(5);
-            assert_eq!(
-                (rig.records("session").len(), rig.ledger().as_str()),
-                (1, "ffvvv"),
-                "{word}"
-            );
-        }
     }
 
     #[test]
@@ -634,43 +533,6 @@ mod tests {
         assert_eq!((&second["id"], &second["parent_session_id"]), (&json!(2), &json!(1)));
         assert_eq!((&second["closed_at"], &second["summary_tokens"]), (&Json::Null, &Json::Null));
         assert_eq!(second["message_ids"], json!(["m2", "m3"]));
-    }
-
-    #[test]
-    fn resume_share_is_positive_and_at_most_budget() {
-        let problem = |within: &str| {
-            let overrides = [("6.within".to_owned(), within.to_owned())];
-            let strategy = crate::strategy::builtin("lis", &overrides).unwrap();
-            let built = strategy
-                .and_then(|strategy| strategy.build(1_000, crate::Scaling::AsWritten).map(|_| ()));
-            built.err().map(|error| error.to_string())
-        };
-        assert_eq!((problem("1.0"), problem("0.1")), (None, None));
-        for within in ["0.0", "1.1"] {
-            let actual = problem(within).unwrap();
-            assert!(actual.contains("`within`"), "{within}: {actual}");
-        }
-    }
-
-    #[test]
-    fn compactor_sees_originals_in_full_when_summarising_them() {
-        use recap_core::model::CallId;
-        for (in_full, shown) in [(false, "short".to_owned()), (true, words(30))] {
-            let talk = Talk::new("S").user("u").calls(&[("c", "read", json!({}))]);
-            let talk = talk.result("c", &words(30)).assistant("a").user("v");
-            let compactor = Scripted::failing_at([]);
-            let stage = writing("compact", "\"always\"", "keep_recent = 0");
-            let role = Arc::<Scripted>::clone(&compactor);
-            let mut rig = Rig::stages(&stage, 1_000, talk, role);
-            rig.feed(3);
-            rig.context.apply(Op::EditResult(CallId(0), "short".to_owned())).unwrap();
-            rig.shared.originals.extend(in_full.then_some(2));
-            rig.feed(2);
-            let task = &compactor.tasks()[0];
-            let message = &task.messages()[2];
-            assert_eq!(**message.text, shown);
-            assert_eq!(message.tokens, if in_full { 30 } else { 1 });
-        }
     }
 
     /// Seed 002: LIS_RESUME_TOKEN_BUDGET, 70 % of budget

@@ -233,25 +233,6 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_named_in_list_or_found_automatically() {
-        let read = |text: &str| {
-            let table: toml::Table = format!("tools = {text}").parse().unwrap();
-            Tools::read(&table["tools"])
-        };
-        assert!(matches!(read("\"auto\""), Ok(Tools::Auto)));
-        assert!(matches!(read("[\"a\", \"b\"]"), Ok(Tools::Named(names)) if names == ["a", "b"]));
-        for (wrong, says) in [
-            ("\"all\"", "is not known; write \"auto\" or a list"),
-            ("3", "is not known; write \"auto\" or a list"),
-            ("[]", "`tools` is empty"),
-            ("[3]", "`tools` must list names"),
-        ] {
-            let error = read(wrong).err().unwrap().0;
-            assert!(error.contains(says), "{wrong}: {error}");
-        }
-    }
-
-    #[test]
     fn newest_result_of_each_identity_stays() {
         use crate::testkit::{Rig, Scripted, Talk};
         let talk = || {

@@ -3,103 +3,28 @@
 use super::*;
 
 #[test]
-fn openai_gets_strict_schema_and_its_newer_bound() {
-    let expected = json!({
-        "model": "some-model",
-        "messages": [
-            {"role": "system", "content": "Answer briefly."},
-            {"role": "user", "content": "Which port?"},
-            {"role": "assistant", "content": "8080."},
-            {"role": "user", "content": "And the host?"},
-        ],
-        "max_completion_tokens": 256,
-        "temperature": 0.0,
-        "response_format": {"type": "json_schema", "json_schema": {
-            "name": "answer", "strict": true, "schema": {"type": "object"},
-        }},
-    });
-    assert_eq!(OPENAI.encode(&request()), expected);
-    let compatible = OpenAiChat::COMPATIBLE.encode(&request());
-    assert_eq!(compatible["max_tokens"], 256);
-    assert_eq!(compatible["max_completion_tokens"], Value::Null);
-}
-
-#[test]
-fn anthropic_is_sent_marks_where_shared_prefixes_end() {
-    let mark = json!({"type": "ephemeral"});
-    let expected = json!({
-        "model": "some-model",
-        "max_tokens": 256,
-        "system": [{"type": "text", "text": "Answer briefly.", "cache_control": mark}],
-        "messages": [
-            {"role": "user", "content": [{"type": "text", "text": "Which port?"}]},
-            {"role": "assistant",
-             "content": [{"type": "text", "text": "8080."}]},
-            {"role": "user", "content": [{"type": "text", "text": "And the host?"}]},
-        ],
-        "temperature": 0.0,
-        "output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}},
-    });
-    assert_eq!(Anthropic.encode(&request()), expected);
-}
-
-#[test]
-fn gemini_gets_json_schema_and_its_own_roles() {
-    let expected = json!({
-        "systemInstruction": {"parts": [{"text": "Answer briefly."}]},
-        "contents": [
-            {"role": "user", "parts": [{"text": "Which port?"}]},
-            {"role": "model", "parts": [{"text": "8080."}]},
-            {"role": "user", "parts": [{"text": "And the host?"}]},
-        ],
-        "generationConfig": {
-            "maxOutputTokens": 256,
-            "temperature": 0.0,
-            "responseMimeType": "application/json",
-            "responseJsonSchema": {"type": "object"},
-        },
-    });
-    assert_eq!(Gemini.encode(&request()), expected);
-}
-
-#[test]
-fn what_is_not_asked_for_is_not_sent() {
+fn requests_are_written_as_reviewed() {
+    let effort = Request { effort: Some("low".to_owned()), ..request() };
     let bare = Request {
         system: String::new(),
         temperature: None,
-        effort: None,
         schema: None,
         shared_system: false,
         ..request()
     };
-    for (provider, keys) in [
-        (&OPENAI as &dyn Provider, vec!["model", "messages", "max_completion_tokens"]),
-        (&OpenAiResponses, vec!["model", "input", "max_output_tokens", "store"]),
-        (&Anthropic, vec!["model", "max_tokens", "messages"]),
-        (&Gemini, vec!["contents", "generationConfig"]),
-    ] {
-        let body = provider.encode(&bare);
-        let sent: Vec<&String> = body.as_object().unwrap().keys().collect();
-        assert_eq!(sent, keys);
-        assert!(!body.to_string().contains("cache_control"));
+    let mut lines = Vec::new();
+    for provider in PROVIDERS {
+        for (name, request) in
+            [("whole", request()), ("effort", effort.clone()), ("bare", bare.clone())]
+        {
+            lines.push(format!(
+                "{} {name}: {}",
+                provider.path(&request),
+                provider.encode(&request)
+            ));
+        }
     }
-    assert_eq!(Gemini.encode(&bare)["generationConfig"], json!({"maxOutputTokens": 256}));
-}
-
-#[test]
-fn effort_is_sent_in_each_providers_field() {
-    let asked = Request { effort: Some("low".to_owned()), ..request() };
-    for (provider, place) in [
-        (&OPENAI as &dyn Provider, "/reasoning_effort"),
-        (&OpenAiChat::COMPATIBLE, "/reasoning_effort"),
-        (&OpenAiResponses, "/reasoning/effort"),
-        (&Anthropic, "/output_config/effort"),
-        (&Gemini, "/generationConfig/thinkingConfig/thinkingLevel"),
-    ] {
-        assert_eq!(provider.encode(&asked).pointer(place).unwrap(), "low");
-        assert_eq!(provider.encode(&request()).pointer(place), None);
-    }
-    assert_eq!(Anthropic.encode(&asked)["output_config"]["format"]["type"], "json_schema");
+    are_as_reviewed("requests", &lines);
 }
 
 #[test]

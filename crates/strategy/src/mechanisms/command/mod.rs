@@ -369,7 +369,6 @@ mod tests {
 
     use super::*;
     use crate::context::Op;
-    use crate::strategy::Strategy;
     use crate::testkit::{Talk, words};
     use recap_core::model::CallId;
 
@@ -391,28 +390,6 @@ mod tests {
         assert_eq!((result["id"].as_str(), result["tokens"].as_u64()), (Some("m2"), Some(9)));
         context.apply(Op::RemoveCall(CallId(1))).unwrap();
         assert_eq!(seen(&context, 1)["calls"], json!([first]));
-    }
-
-    #[test]
-    fn command_needs_program_and_bounded_timeout() {
-        let problem = |keys: &str| {
-            let folder = tempfile::tempdir().unwrap();
-            let file = folder.path().join("mine.toml");
-            let head = "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n\n\
-                        [[stage]]\nmechanism = \"command\"\nat = \"request\"\nwhen = \"always\"\n";
-            std::fs::write(&file, format!("{head}{keys}")).unwrap();
-            let built = Strategy::load(&file, &[])
-                .and_then(|strategy| strategy.build(1_000, crate::Scaling::AsWritten));
-            built.err().map(|error| error.to_string())
-        };
-        assert_eq!(problem("command = [\"true\"]"), None);
-        assert!(problem("command = [\"\"]").unwrap().contains("must name something"));
-        assert!(problem("command = []").unwrap().contains("must name a program"));
-        let call = |seconds: &str| {
-            problem(&format!("command = [\"true\"]\ntimeouts = {{ call = {seconds} }}"))
-        };
-        assert_eq!((call("0.5"), call("86400.0")), (None, None));
-        assert!(call("0.0").is_some() && call("86400.5").is_some());
     }
 
     fn asker(script: &str) -> Asker {

@@ -1,4 +1,4 @@
-//! What a saver is sent, what of it arrives, and the parameters of savers.
+//! What a saver is sent, and what of it arrives.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,6 @@ use serde_json::{Value as Json, json};
 use super::arrived::Arrival::{Changed, Dropped};
 use super::arrived::{Arrived, compare};
 use super::wire::{Answer, Api, Kind, Outgoing, Owner, Response, parts};
-use crate::strategy::Strategy;
 use crate::testkit::Talk;
 use recap_core::model::{Block, Message, Preamble, Role, Session, ToolDefinition, Usage};
 
@@ -61,94 +60,29 @@ const CALL_A: &str = r#"{"name":"read","arguments":{"path":"x","limit":1}}"#;
 
 const CALL_B: &str = r#"{"name":"run","arguments":{}}"#;
 
-const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-
-#[test]
-fn anthropic_request_is_written_as_its_api_requires() {
-    let session = session();
-    let image = json!({"type": "image",
-        "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}});
-    let mark = json!({"type": "ephemeral"});
-    let expected = json!({
-        "model": "model", "max_tokens": 32000, "stream": true,
-        "system": [{"type": "text", "text": "Be brief.", "cache_control": mark}],
-        "tools": [{"name": "read", "description": "Reads.", "input_schema": {"type": "object"}}],
-        "messages": [
-            {"role": "user", "content": [
-                {"type": "text", "text": "Look at this."}, image,
-                {"type": "text", "text": "And quickly."}]},
-            {"role": "assistant", "content": [
-                {"type": "text", "text": "I look."},
-                {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "x", "limit": 1}},
-                {"type": "tool_use", "id": "b", "name": "run", "input": {}}]},
-            {"role": "user", "content": [
-                {"type": "tool_result", "tool_use_id": "a",
-                    "content": [{"type": "text", "text": "one"}, image]},
-                {"type": "tool_result", "tool_use_id": "b", "content": "fails", "is_error": true},
-                {"type": "text", "text": "A reminder.", "cache_control": mark}]},
-            {"role": "assistant", "content": [
-                {"type": "tool_use", "id": "c", "name": "read", "input": {"path": "y"}}]},
-            {"role": "user", "content": [
-                {"type": "text", "text": "Go on.", "cache_control": mark}]},
-        ],
+/// What is written in each interface, an item of a list a line, reviewed.
+fn is_as_reviewed(name: &str, written: impl Fn(Api) -> Json) {
+    let mut lines = Vec::new();
+    for api in APIS {
+        lines.push(api.path().to_owned());
+        for (key, value) in written(api).as_object().unwrap() {
+            match value {
+                Json::Array(items) => {
+                    lines.extend(items.iter().map(|item| format!("  {key}: {item}")));
+                }
+                value => lines.push(format!("  {key}: {value}")),
+            }
+        }
+    }
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!(name, lines.join("\n"));
     });
-    assert_eq!(outgoing(&session, &session.preamble).written(Api::Anthropic).0, expected);
 }
 
 #[test]
-fn chat_request_is_written_as_its_api_requires() {
+fn requests_are_written_as_their_apis_require() {
     let session = session();
-    let url = format!("data:image/png;base64,{PIXEL}");
-    let call = |id, name, arguments| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
-    let expected = json!({
-        "model": "model", "stream": true, "stream_options": {"include_usage": true},
-        "tools": [{"type": "function", "function":
-            {"name": "read", "description": "Reads.", "parameters": {"type": "object"}}}],
-        "messages": [
-            {"role": "system", "content": "Be brief."},
-            {"role": "user", "content": [{"type": "text", "text": "Look at this."},
-                {"type": "image_url", "image_url": {"url": url}}]},
-            {"role": "user", "content": "And quickly."},
-            {"role": "assistant", "content": "I look.", "tool_calls": [
-                call("a", "read", r#"{"path":"x","limit":1}"#), call("b", "run", "{}")]},
-            {"role": "tool", "tool_call_id": "a", "content": "one"},
-            {"role": "tool", "tool_call_id": "b", "content": "fails"},
-            {"role": "system", "content": "A reminder."},
-            {"role": "assistant", "content": null,
-                "tool_calls": [call("c", "read", r#"{"path":"y"}"#)]},
-            {"role": "user", "content": "Go on."},
-        ],
-    });
-    assert_eq!(outgoing(&session, &session.preamble).written(Api::OpenaiChat).0, expected);
-}
-
-#[test]
-fn responses_request_is_written_as_its_api_requires() {
-    let session = session();
-    let message = |role, kind: &str, text| json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]});
-    let said = |text| message("user", "input_text", text);
-    let call = |id, name, arguments| json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments});
-    let result =
-        |id, output| json!({"type": "function_call_output", "call_id": id, "output": output});
-    let url = format!("data:image/png;base64,{PIXEL}");
-    let expected = json!({
-        "model": "model", "stream": true, "store": false, "instructions": "Be brief.",
-        "tools": [{"type": "function", "name": "read", "description": "Reads.",
-            "parameters": {"type": "object"}}],
-        "input": [
-            {"type": "message", "role": "user", "content": [
-                {"type": "input_text", "text": "Look at this."},
-                {"type": "input_image", "image_url": url}]},
-            said("And quickly."),
-            message("assistant", "output_text", "I look."),
-            call("a", "read", r#"{"path":"x","limit":1}"#), call("b", "run", "{}"),
-            result("a", "one"), result("b", "fails"),
-            message("developer", "input_text", "A reminder."),
-            call("c", "read", r#"{"path":"y"}"#),
-            said("Go on."),
-        ],
-    });
-    assert_eq!(outgoing(&session, &session.preamble).written(Api::OpenaiResponses).0, expected);
+    is_as_reviewed("requests", |api| outgoing(&session, &session.preamble).written(api).0);
 }
 
 #[test]
@@ -521,184 +455,10 @@ fn events(api: Api, message: &Message) -> Vec<Json> {
 }
 
 #[test]
-fn anthropic_answer_is_one_message() {
-    let expected = json!({
-        "id": "msg_recorded", "type": "message", "role": "assistant", "model": "model",
-        "content": [
-            {"type": "text", "text": "One."}, {"type": "text", "text": "Two."},
-            {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "x"}},
-            {"type": "tool_use", "id": "b", "name": "run", "input": {}}],
-        "stop_reason": "tool_use", "stop_sequence": null,
-        "usage": {"input_tokens": 10, "output_tokens": 6, "cache_read_input_tokens": 5,
-            "cache_creation_input_tokens": 7},
+fn answers_are_those_of_the_providers_whole_and_streamed() {
+    let done = Talk::new("").assistant("Done.").end().messages.remove(0);
+    is_as_reviewed("answers", |api| {
+        let (calls, stream) = (whole(api, &recorded()), events(api, &recorded()));
+        json!({"whole": calls, "stream": stream, "text": whole(api, &done)})
     });
-    assert_eq!(whole(Api::Anthropic, &recorded()), expected);
-    let text = Talk::new("").assistant("Done.").end().messages.remove(0);
-    let answer = whole(Api::Anthropic, &text);
-    assert_eq!(answer["stop_reason"], "end_turn");
-    assert_eq!(answer["content"], json!([{"type": "text", "text": "Done."}]));
-}
-
-#[test]
-fn anthropic_stream_opens_fills_and_closes_blocks() {
-    let usage = json!({"input_tokens": 10, "output_tokens": 6, "cache_read_input_tokens": 5,
-        "cache_creation_input_tokens": 7});
-    let block = |index: u32, start: Json, delta: Json| {
-        [
-            json!({"type": "content_block_start", "index": index, "content_block": start}),
-            json!({"type": "content_block_delta", "index": index, "delta": delta}),
-            json!({"type": "content_block_stop", "index": index}),
-        ]
-    };
-    let arguments = |json: &str| json!({"type": "input_json_delta", "partial_json": json});
-    let mut expected = vec![json!({"type": "message_start", "message": {
-        "id": "msg_recorded", "type": "message", "role": "assistant", "model": "model",
-        "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage}})];
-    let delta = |text: &str| json!({"type": "text_delta", "text": text});
-    expected.extend(block(0, text(""), delta("One.")));
-    expected.extend(block(1, text(""), delta("Two.")));
-    let call = |id, name| json!({"type": "tool_use", "id": id, "name": name, "input": {}});
-    expected.extend(block(2, call("a", "read"), arguments("{\"path\":\"x\"}")));
-    expected.extend(block(3, call("b", "run"), arguments("{}")));
-    expected.push(json!({"type": "message_delta", "usage": usage,
-        "delta": {"stop_reason": "tool_use", "stop_sequence": null}}));
-    expected.push(json!({"type": "message_stop"}));
-    assert_eq!(events(Api::Anthropic, &recorded()), expected);
-}
-
-#[test]
-fn chat_answer_is_one_choice_whole_or_streamed() {
-    let call = |index: u32, id, name, arguments| json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
-    let message = json!({"role": "assistant", "content": "One.\nTwo.", "tool_calls": [
-        call(0, "a", "read", "{\"path\":\"x\"}"), call(1, "b", "run", "{}")]});
-    let usage = json!({"prompt_tokens": 22, "completion_tokens": 6, "total_tokens": 28,
-        "prompt_tokens_details": {"cached_tokens": 5}});
-    let expected = json!({
-        "id": "chatcmpl-recorded", "object": "chat.completion", "created": 0,
-        "model": "model", "usage": usage,
-        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
-    });
-    assert_eq!(whole(Api::OpenaiChat, &recorded()), expected);
-    let chunk = |choices: Json, usage: &Json| {
-        json!({"id": "chatcmpl-recorded", "object": "chat.completion.chunk", "created": 0,
-            "model": "model", "choices": choices, "usage": usage})
-    };
-    let choice = |delta: Json, reason: Json| {
-        chunk(json!([{"index": 0, "delta": delta, "finish_reason": reason}]), &Json::Null)
-    };
-    let expected = [
-        choice(message, Json::Null),
-        choice(json!({}), "tool_calls".into()),
-        chunk(json!([]), &usage),
-        "[DONE]".into(),
-    ];
-    assert_eq!(events(Api::OpenaiChat, &recorded()), expected);
-    let text = Talk::new("").assistant("Done.").end().messages.remove(0);
-    let choice = whole(Api::OpenaiChat, &text)["choices"][0].clone();
-    let message = json!({"role": "assistant", "content": "Done."});
-    assert_eq!(choice, json!({"index": 0, "message": message, "finish_reason": "stop"}));
-}
-
-#[test]
-fn responses_answer_is_items_whole_or_streamed() {
-    let part = |text| json!({"type": "output_text", "text": text, "annotations": []});
-    let message = json!({"id": "msg_recorded", "type": "message", "role": "assistant",
-        "status": "completed", "content": [part("One."), part("Two.")]});
-    let call = |id: &str, name, arguments| json!({"id": format!("fc_{id}"), "type": "function_call", "call_id": id, "name": name, "arguments": arguments, "status": "completed"});
-    let items = [message, call("a", "read", "{\"path\":\"x\"}"), call("b", "run", "{}")];
-    let response = |status: &str, output: &[Json]| {
-        json!({"id": "resp_recorded", "object": "response", "created_at": 0, "status": status,
-            "model": "model", "output": output, "error": null,
-            "usage": {"input_tokens": 22, "output_tokens": 6, "total_tokens": 28,
-                "input_tokens_details": {"cached_tokens": 5},
-                "output_tokens_details": {"reasoning_tokens": 0}}})
-    };
-    assert_eq!(whole(Api::OpenaiResponses, &recorded()), response("completed", &items));
-    let item = |kind: &str, at: usize| {
-        json!({"type": format!("response.output_item.{kind}"), "output_index": at,
-            "item": items[at]})
-    };
-    let arguments = |at: usize, id: &str, delta: &str| {
-        json!({"type": "response.function_call_arguments.delta", "output_index": at,
-            "item_id": id, "delta": delta})
-    };
-    let mut expected = vec![
-        json!({"type": "response.created", "response": response("in_progress", &[])}),
-        item("added", 0),
-        json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 0,
-            "item_id": "msg_recorded", "delta": "One."}),
-        json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 1,
-            "item_id": "msg_recorded", "delta": "Two."}),
-        item("done", 0),
-        item("added", 1),
-        arguments(1, "fc_a", "{\"path\":\"x\"}"),
-        item("done", 1),
-        item("added", 2),
-        arguments(2, "fc_b", "{}"),
-        item("done", 2),
-        json!({"type": "response.completed", "response": response("completed", &items)}),
-    ];
-    for (number, event) in expected.iter_mut().enumerate() {
-        event["sequence_number"] = number.into();
-    }
-    assert_eq!(events(Api::OpenaiResponses, &recorded()), expected);
-}
-
-/// Why a stage is refused; empty where it is not.
-fn refused(stage: &str) -> String {
-    let head = "version = 1\nname = \"test\"\nsummary = \"\"\nsource = \"\"\n[[stage]]\n\
-                at = \"request\"\nwhen = \"always\"\n";
-    let parsed = Strategy::parse("test.toml", &format!("{head}{stage}"), &[], &|_| None);
-    parsed.err().map(|error| error.to_string()).unwrap_or_default()
-}
-
-#[test]
-fn wrong_parameters_are_refused_with_their_reason() {
-    let proxy = |keys: &str| refused(&format!("mechanism = \"proxy\"\n{keys}"));
-    let filter = |keys: &str| refused(&format!("mechanism = \"filter\"\n{keys}"));
-    let own = |keys: &str| proxy(&format!("command = [\"own\"]\n{keys}"));
-    let handle = |regex: &str| own(&format!("recovery = {{handle = '{regex}', path = \"/\"}}"));
-    let no_program = "`command` must name a program, such as [\"headroom\", \"proxy\"]";
-    let no_report = "report: name either a `path` of the proxy or a `command`";
-    let no_time = "a timeout is a number of seconds above 0, at most 86400";
-    let both = "command = [\"own\"]\nurl = \"http://127.0.0.1:1\"";
-    let second = "command = [\"own\"]\n[[stage]]\nmechanism = \"sliding-window\"\n\
-                  at = \"request\"\nwhen = \"always\"\nlast = 1\n";
-    let cases = [
-        (proxy(""), no_program),
-        (proxy("command = []"), no_program),
-        (proxy("command = [\"\"]"), no_program),
-        (filter("command = []"), no_program),
-        (filter(""), "missing field `command`"),
-        (
-            proxy(both),
-            "`url` is for a proxy that runs: leave out `command`, or `http://127.0.0.1:1`",
-        ),
-        (own("timeout = 0.0"), no_time),
-        (own("timeout = -1.0"), "timeout: -1.0 is not between 0 and 1000000000"),
-        (own("timeout = 86401.0"), no_time),
-        (own("start_timeout = 0.0"), no_time),
-        (filter("command = [\"own\"]\ntimeout = 0.0"), no_time),
-        (handle("("), "recovery.handle: "),
-        (handle("abc"), "recovery.handle: the handle is a group in brackets"),
-        (own("report = {tokens = \"/a\"}"), no_report),
-        (own("report = {command = [\"\"], tokens = \"/a\"}"), no_report),
-        (own("report = {path = \"/\", command = [\"own\"], tokens = \"/a\"}"), no_report),
-        (own("api = \"gemini\""), "api: "),
-        (own("prot = 1"), "unknown field `prot`"),
-        (proxy(second), "a token saver gets what the agent sends, so it is the only stage"),
-        (filter(second), "a token saver gets what the agent sends, so it is the only stage"),
-    ];
-    for (error, reason) in cases {
-        assert!(error.contains(reason), "`{reason}` is not in `{error}`");
-    }
-    for url in ["https://127.0.0.1", "http://example.com", "http://127.0.0.1.example.com", "x"] {
-        let error = proxy(&format!("url = \"{url}\""));
-        let reason = format!("`{url}` is not on this machine, such as http://127.0.0.1:8787");
-        assert!(error.contains(&reason), "{error}");
-    }
-    for url in ["http://127.0.0.1:8787", "http://localhost:1/v1", "http://[::1]:8787"] {
-        assert_eq!(proxy(&format!("url = \"{url}\"")), "");
-    }
-    assert_eq!(handle("<(.*)>") + &filter("command = [\"own\"]\ntimeout = 86400.0"), "");
 }
