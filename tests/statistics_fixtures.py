@@ -5,7 +5,7 @@ Made with Python 3.11 and these:
     VENV/bin/pip install scipy==1.17.1 numpy==2.4.6 statsmodels==0.15.0 pandas==2.3.3
     VENV/bin/python tests/statistics_fixtures.py > tests/fixtures/statistics.json
 
-What the file holds is read by crates/measure/src/fixtures_tests.rs.
+What the file holds is read by crates/measure/src/tests/fixtures.rs.
 """
 
 import json

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ALL;
-use super::by_session::BySession;
-use super::family::smallest_p;
-use super::paired::{Side, Unpaired, paired};
-use super::spec::mean;
-use super::statistics::{FEWEST_FOR_AN_INTERVAL, LEVEL, holm};
+use crate::ALL;
+use crate::advice::family::smallest_p;
+use crate::figures::by_session::BySession;
+use crate::figures::paired::{Side, Unpaired, paired};
+use crate::figures::spec::mean;
+use crate::statistics::{FEWEST_FOR_AN_INTERVAL, LEVEL, holm};
 use recap_core::model::{
     Cell, ComparedMeasure, ComparedQuestions, ComparedRow, Comparison, Primary, RIGHT, Report,
     RowKind, TestOutcome, catalogue,

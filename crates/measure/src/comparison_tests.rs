@@ -1,6 +1,6 @@
-use super::super::by_session::{Figure, UnitRow};
-use super::super::testkit::{by_rows as by, cell, run_at, unit_row};
 use super::*;
+use crate::figures::by_session::{Figure, UnitRow};
+use crate::testkit::{by_rows as by, cell, run_at, unit_row};
 use recap_core::model::{Provenance, RunResults};
 
 const ID: &str = catalogue::REFERENCE_RECALL.id;

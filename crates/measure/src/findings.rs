@@ -16,8 +16,8 @@ use recap_core::model::{
 };
 use recap_core::wording::window;
 
-use super::ALL;
-use super::rows::Entry;
+use crate::ALL;
+use crate::figures::rows::Entry;
 pub(super) use data::only_described;
 
 /// The findings of each subject, in their order.

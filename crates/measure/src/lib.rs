@@ -2,52 +2,40 @@
 //!
 //! In: the cells of a run. Out: a [`Report`] with a row for each
 //! strategy, intervals, tests, findings and one recommendation. `measures` is the table of all
-//! measures, `findings` has a function for each finding, [`gate`] holds a report against rules.
+//! measures, `figures` what they come to for sessions and rows, `findings` has a function for each
+//! finding, `advice` says what to do, and [`gate`] holds a report against rules.
 //!
 //! Invariant: pure. The same cells in any order give the same report, byte for byte; a figure
 //! that cannot be computed is absent with a reason, and missing scores never change a mean.
 //!
 //! Next: `recap-report` prints it.
 
-mod against_full;
-mod agent_settings;
-mod agreement;
-mod by_session;
+mod advice;
 mod comparison;
-mod exams;
-mod family;
 mod figures;
 mod findings;
 pub mod gate;
-mod headroom;
 mod measures;
-mod money;
-mod paired;
-mod pooling;
-mod preference;
-mod ranking;
 mod receipt;
-mod recommendation;
-mod rows;
-mod savers;
-mod sizes;
-mod spec;
 mod statistics;
-mod table;
 #[cfg(test)]
 pub(crate) mod testkit;
-mod tuned;
 
-pub use agent_settings::{AgentSetting, agent_settings, own_strategy};
-pub use agreement::{Graded, agreement};
-pub use by_session::{BySession, by_session};
+pub use advice::agent_settings::{AgentSetting, agent_settings, own_strategy};
+pub use advice::sizes::SIZES;
 pub use comparison::{Run, compare};
+pub use figures::by_session::{BySession, by_session};
+pub use figures::spec::Spec;
 pub use measures::{MEASURES, is_at_cuts};
-pub use sizes::SIZES;
-pub use spec::Spec;
+pub use statistics::agreement::{Graded, agreement};
 
 use std::collections::BTreeSet;
 
+use advice::recommendation::recommendation;
+use advice::sizes::{curve, recorded_compactions};
+use advice::{family, headroom, ranking, savers, tuned};
+use figures::table::SessionTable;
+use figures::{by_session, rows};
 use findings::Evidence;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
@@ -56,9 +44,7 @@ use recap_core::model::{
 };
 use recap_core::wording;
 use receipt::receipt;
-use recommendation::recommendation;
-use sizes::{curve, recorded_compactions};
-use table::SessionTable;
+use statistics::agreement;
 
 /// The data set of rows over all sessions of a run.
 pub const ALL: &str = "ALL";
@@ -161,15 +147,5 @@ fn add_missing(manifest: &Manifest, facts: &[SessionFacts], results: &mut RunRes
     results.close();
 }
 
-#[cfg(test)]
-mod coverage_tests;
-#[cfg(test)]
-mod cut_tests;
-#[cfg(test)]
-mod fixtures_tests;
-#[cfg(test)]
-mod money_tests;
-#[cfg(test)]
-mod question_tests;
 #[cfg(test)]
 mod tests;

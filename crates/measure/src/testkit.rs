@@ -6,12 +6,12 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 
-use super::ALL;
-use super::by_session::{BySession, Figure, SessionFingerprint, UnitRow};
-use super::exams::Exams;
-use super::measure;
-use super::rows::Entry;
-use super::spec::CellInput;
+use crate::ALL;
+use crate::figures::by_session::{BySession, Figure, SessionFingerprint, UnitRow};
+use crate::figures::exams::Exams;
+use crate::figures::rows::Entry;
+use crate::figures::spec::CellInput;
+use crate::measure;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,

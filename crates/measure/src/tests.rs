@@ -1,10 +1,15 @@
 use std::collections::BTreeSet;
 
-use super::spec::{Basis, Contribution, Pool};
-use super::testkit::{absent, cell, close, facts, input, run, run_at, warnings};
 use super::*;
+use crate::figures::spec::{Basis, Contribution, Pool};
+use crate::testkit::{absent, cell, close, facts, input, run, run_at, warnings};
 use recap_core::model::{AgainstFull, Interval, RowKind, StrategyRow, Value, catalogue};
 
+mod coverage;
+mod cut;
+mod fixtures;
+mod money;
+mod question;
 mod references;
 
 fn row<'a>(report: &'a Report, dataset: &str, strategy: &str) -> &'a StrategyRow {
@@ -260,7 +265,7 @@ fn every_measure_yields_parts_that_fit_its_pool() {
         .bill("recorded", "dear", &[(1_000, 0, 0); 10])
         .build();
     let (full, recorded) = (Some(&cell), Some(&cell));
-    let input = spec::CellInput { full, recorded, ..input(&facts, &cell) };
+    let input = crate::figures::spec::CellInput { full, recorded, ..input(&facts, &cell) };
     for spec in MEASURES.iter() {
         let fits = match spec.of(&input) {
             Contribution::One(_) => matches!(spec.pool, Pool::Mean | Pool::Sum | Pool::Max),

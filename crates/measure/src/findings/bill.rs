@@ -12,7 +12,7 @@ use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::{dollars, error, percent};
 
 use super::{Evidence, joined};
-use crate::rows::Entry;
+use crate::figures::rows::Entry;
 
 pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -207,7 +207,7 @@ fn waits(run: &Evidence<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{check, of_rows};
+    use crate::findings::tests::{check, of_rows};
     use crate::testkit::{cell, entry_at, facts, run};
     use recap_core::model::{
         Absent, Buckets, Cell, Finding, LatencySource, Primary, RECORDED, SessionFacts, Validation,

@@ -8,7 +8,7 @@ use recap_core::model::{
 use recap_core::text::{counted, form_for, grouped};
 
 use super::Evidence;
-use crate::pooling;
+use crate::statistics::pooling;
 
 pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -89,7 +89,7 @@ fn left_out(run: &Evidence<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{check, of_rows};
+    use crate::findings::tests::{check, of_rows};
     use crate::measure;
     use crate::testkit::{entry_at, facts, manifest, run, twenty_references};
     use recap_core::model::{AgainstFull, Finding, Manifest, Primary, RunResults, SessionFacts};

@@ -11,7 +11,7 @@ use recap_core::wording::number::percent;
 use recap_core::wording::{listed, window};
 
 use super::{Evidence, among_cells};
-use crate::rows::Entry;
+use crate::figures::rows::Entry;
 
 pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -126,8 +126,8 @@ fn small_windows(run: &Evidence<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{check, of_rows, of_run};
-    use crate::rows::Entry;
+    use crate::figures::rows::Entry;
+    use crate::findings::tests::{check, of_rows, of_run};
     use crate::testkit::{cell, entry_at, facts, manifest};
     use recap_core::model::{Cell, Manifest, Primary, RunResults, SessionFacts};
 

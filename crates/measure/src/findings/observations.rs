@@ -6,7 +6,7 @@ use recap_core::wording::number::{gain, percent};
 use recap_core::wording::{listed, window};
 
 use super::{Evidence, row_name};
-use crate::rows::Entry;
+use crate::figures::rows::Entry;
 
 /// Additional weight that an observation at a later window needs.
 const FIRST_WINDOW: f64 = 0.15;
@@ -188,8 +188,8 @@ fn adds_nothing(at: &AtWindow<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{check, of_rows};
     use super::*;
+    use crate::findings::tests::{check, of_rows};
     use crate::testkit::entry_at;
     use recap_core::model::Finding;
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Evidence, among_cells, joined};
+use crate::figures::rows::Entry;
 use crate::measures::requests::longest_run;
-use crate::rows::Entry;
 use recap_core::model::{
     Answer, Cell, Fallbacks, FilterAnswers, Finding, NoGrade, Primary, QuestionRow, RowKind,
     Source, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict,
@@ -413,7 +413,7 @@ fn idle_compactions(run: &Evidence<'_>) -> Option<Finding> {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::tests::check;
+    use crate::findings::tests::check;
     use crate::measure;
     use crate::testkit::{cell, facts, manifest, rows_of, run};
     use recap_core::model::{Cell, FilterAnswers, Finding, Manifest, RunResults, SaverFacts};
@@ -474,7 +474,7 @@ mod tests {
 
 #[cfg(test)]
 mod roles_tests {
-    use super::super::tests::{check, of_run};
+    use crate::findings::tests::{check, of_run};
     use crate::measure;
     use crate::testkit::{self, CellBuilder, cell, manifest, rows_of, vote};
     use recap_core::model::{
@@ -633,7 +633,7 @@ mod roles_tests {
 
 #[cfg(test)]
 mod compactor_tests {
-    use super::super::tests::check;
+    use crate::findings::tests::check;
     use crate::testkit::{CellBuilder, cell, facts, reply, run, run_at, unusable};
     use recap_core::model::{Finding, ReplyFacts, Unusable};
 

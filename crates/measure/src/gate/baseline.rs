@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::Rule;
 use crate::ALL;
-use crate::by_session::{
+use crate::figures::by_session::{
     BySession, SessionFingerprint, UnitRow, by_session, fingerprint_of, unit_rows,
 };
-use crate::paired::Side;
-use crate::table::SessionTable;
+use crate::figures::paired::Side;
+use crate::figures::table::SessionTable;
 use recap_core::model::{INSTRUMENT, Manifest, Report, StrategyRow};
 use recap_core::text::json_error;
 

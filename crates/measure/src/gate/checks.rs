@@ -4,8 +4,8 @@
 
 use super::baseline::Baseline;
 use super::rule::{Limit, Operator, Rule};
-use crate::by_session::BySession;
-use crate::paired::{Paired, Side, Unpaired, paired};
+use crate::figures::by_session::BySession;
+use crate::figures::paired::{Paired, Side, Unpaired, paired};
 use crate::statistics::FEWEST_FOR_AN_INTERVAL;
 use recap_core::model::{
     Check, CheckOutcome, Interval, RECORDED, RowKind, StrategyRow, Value, catalogue,

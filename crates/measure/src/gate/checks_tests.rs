@@ -97,7 +97,7 @@ fn run_of(id: &str, figures: [Option<f64>; 2]) -> (StrategyRow, Baseline) {
     let mut row = report.rows.iter().find(|row| row.strategy == "x").unwrap().clone();
     row.values.insert(id.to_owned(), Value::Known(1.0));
     let mut baseline = Baseline::of("before".to_owned(), &report);
-    let figures = figures.map(|figure| figure.map(crate::by_session::Figure::One));
+    let figures = figures.map(|figure| figure.map(crate::figures::by_session::Figure::One));
     for row in &mut baseline.run.rows {
         row.figures.insert(id.to_owned(), figures.to_vec());
     }

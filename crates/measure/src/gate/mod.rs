@@ -92,7 +92,7 @@ pub use scope::fits;
 use scope::{size_named, size_row};
 
 use crate::ALL;
-use crate::by_session::by_session;
+use crate::figures::by_session::by_session;
 use recap_core::model::{
     Answer, Cell, Check, CheckOutcome, CutRow, Gate, GradedAnswer, OFFLINE, QuestionRow, Report,
     RuleFindings, StrategyRow, UndecidedPolicy,

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::figures::spec::{Basis, Pool};
 use crate::measures::spec_of;
-use crate::spec::{Basis, Pool};
 use recap_core::model::{Measure, Nature, Unit, catalogue, suggest};
 use recap_core::wording::number::plain;
 

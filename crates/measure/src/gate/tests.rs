@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use super::*;
-use crate::spec::Basis;
+use crate::figures::spec::Basis;
 use crate::testkit::{answered, asking, cell, cut, examined, facts, manifest, run};
 use crate::{MEASURES, is_at_cuts};
 use recap_core::model::{CutExam, Manifest, Missing, Provenance, RunResults, SessionFacts};

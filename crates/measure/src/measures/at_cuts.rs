@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::exams::AtCut;
+use crate::figures::exams::AtCut;
+use crate::figures::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
+use crate::figures::table::position_of;
 use crate::findings::Evidence;
-use crate::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
-use crate::table::position_of;
 use recap_core::model::{
     Absent, AnsweredAtCuts, CutExam, CutRow, FULL, Measure, NO_SUMMARY, QuestionKind, QuestionRow,
     RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,

@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 
 use super::references::reads;
-use crate::money::{AS_BILLED, Account, Cached, WITHOUT_STORAGE, known};
-use crate::spec::{Basis, CellInput, Contribution, Pool, Spec};
+use crate::figures::money::{AS_BILLED, Account, Cached, WITHOUT_STORAGE, known};
+use crate::figures::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use recap_core::model::{
     Absent, Buckets, Cell, Measure, PromptBill, RECORDED, RequestBill, catalogue,
 };

@@ -10,7 +10,7 @@ pub(crate) mod requests;
 
 pub(crate) use requests::WAITS;
 
-use super::spec::Spec;
+use crate::figures::spec::Spec;
 
 /// All measures of the catalogue that are computed from cells: those of each subject.
 pub static MEASURES: LazyLock<Vec<Spec>> = LazyLock::new(|| {

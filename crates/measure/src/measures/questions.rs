@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::exams::QuestionResult;
-use crate::spec::{Basis, CellInput, Contribution, Pool, Spec, mean};
+use crate::figures::exams::QuestionResult;
+use crate::figures::spec::{Basis, CellInput, Contribution, Pool, Spec, mean};
 use recap_core::model::{
     Absent, Agreement, LedgerState, Measure, QuestionKind, RIGHT, Recovered, catalogue,
 };

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::spec::{Basis, CellInput, Contribution, Pool, ReferencingRequest, Spec, mean};
+use crate::figures::spec::{Basis, CellInput, Contribution, Pool, ReferencingRequest, Spec, mean};
 use recap_core::model::{Absent, Measure, ReferenceState, SessionFacts, Support, catalogue};
 
 /// The measures of this subject.

@@ -16,7 +16,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::spec::{Basis, CellInput, Contribution, Pool, Spec};
+use crate::figures::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use recap_core::model::{
     Absent, CompactionRow, Fallbacks, Measure, ReplyFacts, UnusableReplies, catalogue,
 };
@@ -160,8 +160,8 @@ pub fn longest_run<'a>(compactions: impl IntoIterator<Item = &'a CompactionRow>)
 #[cfg(test)]
 mod idle_tests {
     use super::*;
+    use crate::figures::spec::Contribution;
     use crate::measures::MEASURES;
-    use crate::spec::Contribution;
     use crate::testkit::{CellBuilder, cell, facts, input};
 
     fn at(stage: u32) -> impl FnOnce(&mut CompactionRow) {

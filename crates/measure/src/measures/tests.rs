@@ -1,7 +1,7 @@
 //! Rules of single measures at their limits, with values worked out by hand.
 
 use super::*;
-use crate::spec::{CellInput, Contribution};
+use crate::figures::spec::{CellInput, Contribution};
 use crate::testkit::{cell, facts, input};
 use recap_core::model::{Absent, Cell, QuestionKind, SessionFacts};
 
