@@ -14,7 +14,7 @@ use recap_core::text::{counted, one_line};
 use recap_formats::bundled;
 use recap_replay::run::{ConformanceReport, ModelRoles, check_conformance};
 use recap_replay::{Plan, PreparedSession, UNKNOWN_LIMIT, WindowSpec};
-use recap_strategy::{Gauge, Scaling, Strategy, builtin_names, saver_names};
+use recap_strategy::{Scaling, Strategy, builtin_names, saver_names};
 
 /// The bundled data set on which `check` runs a strategy.
 const TRIED_ON: &str = "quickstart";
@@ -192,16 +192,7 @@ fn stages(
     window: u64,
     scaling: Scaling,
 ) -> Result<(), Failure> {
-    let gauge = Gauge {
-        believed: None,
-        window,
-        budget: strategy.budget_tokens(window, scaling),
-        usable: strategy.usable(window, scaling),
-        tool_tokens: 0,
-        messages: 0,
-        turn: None,
-        recorded: false,
-    };
+    let limits = strategy.limits(window, scaling);
     let in_tokens = |tokens: u64| format!(" ({tokens} tokens)");
     let built = strategy.build(window, scaling).map_err(|e| Failure::usage(e.to_string()))?;
     for (number, (stage, built)) in strategy.stages.iter().zip(built).enumerate() {
@@ -212,11 +203,11 @@ fn stages(
             stage.mechanism.name,
             stage.mechanism.summary
         );
-        let threshold = built.when.threshold(&gauge).map(in_tokens).unwrap_or_default();
-        let _ = writeln!(text, "  at {}, {}{threshold}", stage.at.as_str(), built.when);
+        let threshold = built.when.threshold(&limits).map(in_tokens).unwrap_or_default();
+        let _ = writeln!(text, "  at {}, {}{threshold}", stage.at, built.when);
         if let Some((of, share)) = stage.target {
-            let target = in_tokens(gauge.share(of, share));
-            let _ = writeln!(text, "  down to {share} of {}{target}", of.as_str());
+            let target = in_tokens(limits.share(of, share));
+            let _ = writeln!(text, "  down to {share} of {of}{target}");
         }
         let effective = strategy.effective(number, window, scaling);
         for (key, value) in &effective {
@@ -275,7 +266,7 @@ fn described(name: &str, window: Option<&WindowSpec>) -> Result<String, Failure>
         [&strategy.name, &strategy.summary, &strategy.source].map(|t| one_line(t));
     let mut text = format!("{name}\n{summary}\nsource: {source}\n");
     let _ = writeln!(text, "hash: {}  estimator: {}", strategy.hash, strategy.estimator.as_str());
-    let breakpoints: Vec<&str> = strategy.breakpoints.iter().map(|b| b.as_str()).collect();
+    let breakpoints: Vec<String> = strategy.breakpoints.iter().map(ToString::to_string).collect();
     let _ = writeln!(text, "cache breakpoints: {}", breakpoints.join(", "));
     if strategy.explicit_cache {
         let _ = writeln!(text, "explicit cache content where there is any (Gemini): the preamble");

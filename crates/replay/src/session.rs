@@ -22,8 +22,8 @@ use recap_core::model::{
 use recap_core::tokens::Reported;
 use recap_exam::facts::Survival;
 use recap_strategy::{
-    AskedFrom, At, BrokenPair, Compactor, Context, EntryId, Host, MechanismError, Metered, Pairs,
-    Record, Scaling, StoredFile, Strategy, StrategyError, StrategyState, When, Work,
+    AskedFrom, At, Compactor, Context, EntryId, Host, MechanismError, Metered, Pairs, Record,
+    Scaling, StoredFile, Strategy, StrategyError, StrategyState, When, Work,
 };
 
 /// A finished cell, with the texts that its strategy wrote.
@@ -489,7 +489,7 @@ pub enum ReplayError {
     Unavailable(&'static str, String),
     /// The context would be refused by every provider at this request.
     #[error("strategy bug at request {0}: {1}")]
-    BrokenPair(usize, BrokenPair),
+    BrokenPair(usize, String),
     /// No request stands after the cut.
     #[error("the recording ends before the cut")]
     EndsBeforeCut,

@@ -134,7 +134,7 @@ impl<'a> ReplaySession<'a> {
         let running = &mut self.stages[number];
         let host = Host {
             window: self.window,
-            budget: gauge.budget,
+            budget: gauge.limits.budget,
             target: target(&running.stage, &running.when, gauge),
             believed: gauge.believed,
             now: self.now,
@@ -302,9 +302,7 @@ impl<'a> ReplaySession<'a> {
         let weight = self.context.weight();
         Gauge {
             believed: strategy.estimator.total(weight, self.reported),
-            window: self.window,
-            budget: strategy.budget_tokens(self.window, self.plan.scaling),
-            usable: strategy.usable(self.window, self.plan.scaling),
+            limits: strategy.limits(self.window, self.plan.scaling),
             tool_tokens: self.context.tool_tokens_after(self.shared.pruned_through),
             messages: self.context.message_count(),
             turn: self.turn(),
@@ -328,9 +326,9 @@ impl<'a> ReplaySession<'a> {
 /// The size to shrink to: the stage's target, or its own threshold.
 fn target(stage: &Stage, when: &When, gauge: &Gauge<'_>) -> u64 {
     if let Some((of, share)) = stage.target {
-        return gauge.share(of, share);
+        return gauge.limits.share(of, share);
     }
-    when.threshold(gauge).unwrap_or(gauge.budget)
+    when.threshold(&gauge.limits).unwrap_or(gauge.limits.budget)
 }
 
 #[cfg(test)]
@@ -342,15 +340,13 @@ mod tests {
     use recap_exam::roles::compactor::EmptySummary;
     use recap_strategy::testkit::{Talk, words};
     use recap_strategy::{
-        CallUsage, Context, EntryId, Fallback, MechanismError, Of, Op, Record, Scaling, StoredFile,
-        StrategyState, builtin,
+        CallUsage, Context, EntryId, Fallback, Limits, MechanismError, Of, Op, Record, Scaling,
+        StoredFile, StrategyState, builtin,
     };
 
     const GAUGE: Gauge<'static> = Gauge {
         believed: Some(9_500),
-        window: 10_000,
-        budget: 8_000,
-        usable: 9_000,
+        limits: Limits { window: 10_000, budget: 8_000, usable: 9_000 },
         tool_tokens: 0,
         messages: 9,
         turn: None,

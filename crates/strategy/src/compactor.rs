@@ -391,15 +391,13 @@ fn facts(task: &Task, outcome: &Result<Reply, FailedCall>) -> Option<ReplyFacts>
 pub struct Metered<'a> {
     inner: &'a dyn Compactor,
     calls: Mutex<Vec<ModelCall>>,
-    unavailable: Mutex<Option<String>>,
-    unanswered: Mutex<Option<String>>,
+    failed: Mutex<Vec<CompactorError>>,
 }
 
 impl<'a> Metered<'a> {
     /// A new meter around a compactor.
     pub fn new(inner: &'a dyn Compactor) -> Self {
-        let (unavailable, unanswered) = Default::default();
-        Self { inner, calls: Mutex::default(), unavailable, unanswered }
+        Self { inner, calls: Mutex::default(), failed: Mutex::default() }
     }
 
     /// The calls since the last time.
@@ -410,13 +408,21 @@ impl<'a> Metered<'a> {
     /// The reason of the first call that could not be made, if there is one.
     /// What the strategy did then says nothing about the strategy.
     pub fn unavailable(&self) -> Option<String> {
-        self.unavailable.lock().expect("no call panics while metering").clone()
+        let failed = self.failed.lock().expect("no call panics while metering");
+        failed.iter().find_map(|error| match error {
+            CompactorError::Unavailable(why) => Some(why.clone()),
+            _ => None,
+        })
     }
 
     /// Why the first call without a reply got none, if there is one: a strategy
     /// whose design does not say what follows cannot go on.
     pub fn unanswered(&self) -> Option<String> {
-        self.unanswered.lock().expect("no call panics while metering").clone()
+        let failed = self.failed.lock().expect("no call panics while metering");
+        failed.iter().find_map(|error| match error {
+            CompactorError::NoReply(why) => Some(why.clone()),
+            _ => None,
+        })
     }
 }
 
@@ -426,16 +432,10 @@ impl Compactor for Metered<'_> {
         let outcome = self.inner.run(task).await;
         let call = ModelCall::of(task, &outcome);
         self.calls.lock().expect("no call panics while metering").push(call);
-        let (kind, why) = match &outcome {
-            Err(FailedCall { error: CompactorError::Unavailable(why), .. }) => {
-                (&self.unavailable, why)
-            }
-            Err(FailedCall { error: CompactorError::NoReply(why), .. }) => (&self.unanswered, why),
-            _ => return outcome,
-        };
-        let mut first = kind.lock().expect("no call panics while metering");
-        first.get_or_insert_with(|| why.clone());
-        drop(first);
+        if let Err(failed) = &outcome {
+            let mut all = self.failed.lock().expect("no call panics while metering");
+            all.push(failed.error.clone());
+        }
         outcome
     }
 
@@ -489,30 +489,19 @@ fn state_text(state: &SessionState) -> String {
     serde_json::to_string(state).expect("a state of texts serialises")
 }
 
-/// The first eight bytes of the BLAKE3 of a list of texts. It is fast over many bytes at once:
-/// they are put together before.
+/// The first eight bytes of the BLAKE3 of a list of texts, which is fast over many bytes at once.
 #[derive(Default)]
-struct TextHash {
-    hasher: blake3::Hasher,
-    waiting: Vec<u8>,
-}
+struct TextHash(Vec<u8>);
 
 impl TextHash {
-    /// Bytes that are hashed at once.
-    const MANY: usize = 1 << 16;
-
     /// Adds a text with its length, so that the boundaries between texts count.
     fn add(&mut self, text: &str) {
-        self.waiting.extend((text.len() as u64).to_le_bytes());
-        self.waiting.extend(text.as_bytes());
-        if self.waiting.len() >= Self::MANY {
-            self.hasher.update(&self.waiting);
-            self.waiting.clear();
-        }
+        self.0.extend((text.len() as u64).to_le_bytes());
+        self.0.extend(text.as_bytes());
     }
 
-    fn end(mut self) -> u64 {
-        let [a, b, c, d, e, f, g, h, ..] = *self.hasher.update(&self.waiting).finalize().as_bytes();
+    fn end(self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = *blake3::hash(&self.0).as_bytes();
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 }

@@ -42,13 +42,13 @@ pub use mechanisms::{BadAnswer, compression_stats, take_answer};
 pub use mechanisms::{ITS_WORDS, MECHANISMS};
 pub use prompt::Prompt;
 pub use recovery::{
-    Archived, ArchivedSession, ByMeaning, Channel, Nearest, Past, RECOVERIES, Recovery,
-    RecoverySpec, Tool,
+    Archived, ArchivedSession, ByMeaning, Channel, Nearest, Past, RECOVERIES, RecoverySpec, Search,
+    Tool,
 };
 pub use state::{Chain, ChainLink, ClosedSession, OpenSession, PastSession, StrategyState};
 pub use strategy::{
     AskedFrom, Breakpoint, Budget, BuiltStage, Scaling, Stage, Strategy, StrategyError,
     StrategyText, builtin, builtin_names, saver_names,
 };
-pub use trigger::{At, Gauge, Of, Turn, When};
-pub use validity::{BrokenPair, Pairs, pairs_are_whole};
+pub use trigger::{At, Gauge, Limits, Of, Turn, When};
+pub use validity::{Pairs, pairs_are_whole};

@@ -1,9 +1,7 @@
 //! What a mechanism is to a strategy and to the harness: what it is built from, what it may use
 //! and what it gives back. The harness decides when to compact, a mechanism decides how.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,6 +17,7 @@ use super::prompt::Prompt;
 use crate::compactor::{Compactor, CompactorError, ModelCall};
 use crate::context::{Context, OpError};
 use crate::state::StrategyState;
+use crate::strategy::Strategy;
 use crate::trigger::When;
 use recap_core::model::{MessageIndex, RecordedCompaction, SaverFacts};
 use recap_core::text::read_json;
@@ -26,6 +25,7 @@ use recap_core::tokens::{Estimator, Reported, Weight};
 
 /// A mechanism: one file, one constant, one line in
 /// `MECHANISMS`.
+#[derive(Debug)]
 pub struct MechanismSpec {
     /// The kebab-case name used in strategies.
     pub name: &'static str,
@@ -41,12 +41,6 @@ pub struct MechanismSpec {
     pub scales: &'static [&'static str],
     /// Builds the mechanism for one cell; the error is a sentence without a position.
     pub build: fn(&Build<'_>) -> Result<Box<dyn Mechanism>, BuildError>,
-}
-
-impl std::fmt::Debug for MechanismSpec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "MechanismSpec({})", self.name)
-    }
 }
 
 impl MechanismSpec {
@@ -84,20 +78,10 @@ pub struct Build<'a> {
     pub parameters: &'a Table,
     /// Assumed context limit in tokens.
     pub window: u64,
-    /// Name of the strategy.
-    pub strategy: &'a str,
+    /// The strategy.
+    pub strategy: &'a Strategy,
     /// Position of the stage in the strategy, from 1.
     pub stage: usize,
-    /// Hash of the strategy.
-    pub hash: &'a str,
-    /// Whether secrets are replaced in what a token saver is sent.
-    pub redacts: bool,
-    /// The source of its numbers; of a token saver, how it is installed.
-    pub source: &'a str,
-    /// Folder of the strategy's file, if it is one of the user's own.
-    pub folder: Option<&'a Path>,
-    /// The prompts of the strategy, by file.
-    pub(super) prompts: &'a BTreeMap<String, String>,
 }
 
 impl Build<'_> {
@@ -109,7 +93,7 @@ impl Build<'_> {
 
     /// The text of a prompt file, by the name that a parameter gives.
     pub fn text(&self, file: &str) -> Result<&str, BuildError> {
-        let text = self.prompts.get(file);
+        let text = self.strategy.prompts.get(file);
         text.map(String::as_str).ok_or_else(|| format!("prompt `{file}` is not there").into())
     }
 

@@ -20,7 +20,7 @@ use super::compactor::{
 use super::context::{Context, EntryId, Recording};
 use super::state::StrategyState;
 use super::strategy::{BuiltStage, Scaling, Strategy, builtin};
-use super::trigger::{At, Gauge, Turn, When};
+use super::trigger::{At, Gauge, Limits, Turn, When};
 use crate::mechanism::{Host, Mechanism, Outcome, Work};
 use recap_core::model::{Block, LedgerState, Message, PreambleChange, Role, Session};
 use recap_core::tokens::{Counter, Reported};
@@ -377,9 +377,7 @@ impl Rig {
         Gauge {
             turn,
             believed: self.strategy.estimator.total(self.context.weight(), self.reported),
-            window: self.window,
-            budget: self.strategy.budget_tokens(self.window, self.scaling),
-            usable: self.strategy.usable(self.window, self.scaling),
+            limits: self.strategy.limits(self.window, self.scaling),
             tool_tokens: self.context.tool_tokens_after(self.shared.pruned_through),
             messages: self.context.message_count(),
             recorded: false,
@@ -394,12 +392,13 @@ impl Rig {
         let gauge = self.gauge();
         let own = self.strategy.stages[number].target;
         let target = match &self.stages[number].when {
-            _ if own.is_some() => own.map(|(of, share)| gauge.share(of, share)).unwrap(),
-            When::Above { of, share, .. } => gauge.share(*of, *share),
-            When::AboveReserve { reserve } => gauge.window.saturating_sub(*reserve),
-            _ => gauge.window,
+            _ if own.is_some() => own.map(|(of, share)| gauge.limits.share(of, share)).unwrap(),
+            When::Above { of, share, .. } => gauge.limits.share(*of, *share),
+            When::AboveReserve { reserve } => gauge.limits.window.saturating_sub(*reserve),
+            _ => gauge.limits.window,
         };
-        let (window, budget, believed) = (gauge.window, gauge.budget, gauge.believed);
+        let Limits { window, budget, .. } = gauge.limits;
+        let believed = gauge.believed;
         let BuiltStage { when, mechanism } = &mut self.stages[number];
         let host = Host {
             window,

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 /// The point at which a stage is checked (how-it-works §15).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum At {
@@ -21,15 +21,8 @@ pub enum At {
     Response,
 }
 
-impl At {
-    /// The name used in strategies.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// The size that a share refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Of {
@@ -39,13 +32,6 @@ pub enum Of {
     Budget,
     /// The window less the output reserve.
     Usable,
-}
-
-impl Of {
-    /// The name used in strategies.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// The condition, with absolute numbers already scaled to the run's window.
@@ -95,7 +81,7 @@ impl std::fmt::Display for When {
         match self {
             When::Always => write!(f, "always"),
             When::Above { of, share, and_over, at_most } => {
-                write!(f, "above {share} of {}", of.as_str())?;
+                write!(f, "above {share} of {of}")?;
                 if *and_over > 0 {
                     write!(f, " and over {and_over}")?;
                 }
@@ -112,18 +98,37 @@ impl std::fmt::Display for When {
     }
 }
 
+/// The sizes that shares refer to, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Context limit.
+    pub window: u64,
+    /// The budget of the strategy.
+    pub budget: u64,
+    /// The window less the output reserve.
+    pub usable: u64,
+}
+
+impl Limits {
+    /// Tokens of a share, rounded down.
+    pub fn share(&self, of: Of, share: f64) -> u64 {
+        let whole = match of {
+            Of::Window => self.window,
+            Of::Budget => self.budget,
+            Of::Usable => self.usable,
+        };
+        (whole as f64 * share) as u64
+    }
+}
+
 /// The quantities that conditions are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gauge<'a> {
     /// The strategy's own estimate of its context; `None` while it waits for a
     /// provider's figure.
     pub believed: Option<u64>,
-    /// Context limit in tokens.
-    pub window: u64,
-    /// The budget of the strategy, in tokens.
-    pub budget: u64,
-    /// The window less the output reserve, in tokens.
-    pub usable: u64,
+    /// The sizes that shares refer to.
+    pub limits: Limits,
     /// Tokens of tool output after the prune boundary.
     pub tool_tokens: u64,
     /// Number of stored messages.
@@ -164,37 +169,22 @@ impl Turn<'_> {
     }
 }
 
-impl Gauge<'_> {
-    /// Tokens of a share, rounded down.
-    pub fn share(&self, of: Of, share: f64) -> u64 {
-        let whole = match of {
-            Of::Window => self.window,
-            Of::Budget => self.budget,
-            Of::Usable => self.usable,
-        };
-        (whole as f64 * share) as u64
-    }
-}
-
 impl When {
     /// The size in tokens above which it holds; `None` where it does not depend
     /// on the size of the context.
-    pub fn threshold(&self, gauge: &Gauge<'_>) -> Option<u64> {
-        self.size(gauge.window, |of, share| gauge.share(of, share))
-    }
-
-    /// The same at a window, of whose parts `share` gives the shares.
-    pub(crate) fn size(&self, window: u64, share: impl Fn(Of, f64) -> u64) -> Option<u64> {
+    pub fn threshold(&self, limits: &Limits) -> Option<u64> {
         match self {
-            When::Above { of, share: part, and_over, .. } => Some(share(*of, *part).max(*and_over)),
-            When::AboveReserve { reserve } => Some(window.saturating_sub(*reserve)),
+            When::Above { of, share, and_over, .. } => {
+                Some(limits.share(*of, *share).max(*and_over))
+            }
+            When::AboveReserve { reserve } => Some(limits.window.saturating_sub(*reserve)),
             _ => None,
         }
     }
 
     /// Whether the stage is due.
     pub fn holds(&self, gauge: &Gauge<'_>) -> bool {
-        let above = || gauge.believed.filter(|size| Some(*size) > self.threshold(gauge));
+        let above = || gauge.believed.filter(|size| Some(*size) > self.threshold(&gauge.limits));
         match self {
             When::Always => true,
             When::Above { at_most, .. } => {
@@ -220,9 +210,7 @@ mod tests {
 
     const GAUGE: Gauge<'static> = Gauge {
         believed: Some(700),
-        window: 1000,
-        budget: 900,
-        usable: 800,
+        limits: Limits { window: 1000, budget: 900, usable: 800 },
         tool_tokens: 50,
         messages: 4,
         turn: None,
@@ -319,14 +307,14 @@ mod tests {
             ("request", At::Request),
             ("response", At::Response),
         ] {
-            assert_eq!(at.as_str(), name);
+            assert_eq!(at.to_string(), name);
             assert_eq!(serde_json::from_value::<At>(name.into()).unwrap(), at);
         }
         for (name, of) in [("window", Of::Window), ("budget", Of::Budget), ("usable", Of::Usable)] {
-            assert_eq!(of.as_str(), name);
+            assert_eq!(of.to_string(), name);
             assert_eq!(serde_json::from_value::<Of>(name.into()).unwrap(), of);
         }
-        let shares = [Of::Window, Of::Budget, Of::Usable].map(|of| GAUGE.share(of, 0.25));
+        let shares = [Of::Window, Of::Budget, Of::Usable].map(|of| GAUGE.limits.share(of, 0.25));
         assert_eq!(shares, [250, 225, 200]);
     }
 

@@ -2,45 +2,38 @@
 
 use std::collections::BTreeSet;
 
-use super::context::Context;
+use super::context::{Context, EntryId};
 use recap_core::model::{CallId, LedgerState, MessageIndex};
-
-/// A call or a result that is sent alone.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BrokenPair {
-    /// A result without its call: the id of the call, and the tool.
-    #[error("the result of call `{0}` ({1}) is sent without its call")]
-    Result(String, String),
-    /// A call without its result: its id, and the tool.
-    #[error("call `{0}` ({1}) is sent without its result")]
-    Call(String, String),
-}
 
 /// Whether each visible result has its call, and each visible call its result,
 /// as far as the result has been recorded by now (an interrupted call has
-/// none). Returns the first violation. The cost depends on the visible entries.
-pub fn pairs_are_whole(context: &Context) -> Result<(), BrokenPair> {
-    let recording = context.recording();
-    let visible: Vec<MessageIndex> = context.visible().filter_map(|id| id.index()).collect();
-    let shown: BTreeSet<MessageIndex> = visible.iter().copied().collect();
-    for &message in &visible {
-        if let Some(call) = recording.call_of(message) {
-            let known = &recording.calls[call.0 as usize];
-            if !shown.contains(&known.message) || context.is_call_removed(known) {
-                let (call, tool) = (known.id.to_string(), known.tool.to_string());
-                return Err(BrokenPair::Result(call, tool));
-            }
-        }
-        for call in recording.calls_in(message) {
-            let lost =
-                |&result: &MessageIndex| result < context.seen_count() && !shown.contains(&result);
-            if call.result.as_ref().is_some_and(lost) && !context.is_call_removed(call) {
-                let (call, tool) = (call.id.to_string(), call.tool.to_string());
-                return Err(BrokenPair::Call(call, tool));
+/// none). The cost depends on the visible entries.
+///
+/// # Errors
+/// The first call or result that is sent alone.
+pub fn pairs_are_whole(context: &Context) -> Result<(), String> {
+    for message in context.visible().filter_map(EntryId::index) {
+        for call in calls_about(context, message) {
+            if is_broken(context, call) {
+                let known = &context.recording().calls[call.0 as usize];
+                let (id, tool) = (&known.id, &known.tool);
+                return Err(if known.message == message {
+                    format!("call `{id}` ({tool}) is sent without its result")
+                } else {
+                    format!("the result of call `{id}` ({tool}) is sent without its call")
+                });
             }
         }
     }
     Ok(())
+}
+
+/// The answered calls of which a message makes or answers some.
+fn calls_about(context: &Context, message: MessageIndex) -> impl Iterator<Item = CallId> {
+    let recording = context.recording();
+    let made = recording.calls_in(message).iter().filter_map(|call| call.result);
+    let answers = made.filter_map(|result| recording.call_of(result));
+    answers.chain(recording.call_of(message))
 }
 
 /// The broken pairs of a context, updated at the cost of the changes.
@@ -57,11 +50,8 @@ impl Pairs {
         context: &Context,
         messages: impl IntoIterator<Item = MessageIndex>,
     ) {
-        let recording = context.recording();
         for message in messages {
-            let made = recording.calls_in(message).iter().filter_map(|call| call.result);
-            let answers = made.filter_map(|result| recording.call_of(result));
-            for call in answers.chain(recording.call_of(message)) {
+            for call in calls_about(context, message) {
                 if is_broken(context, call) {
                     self.broken.insert(call);
                 } else {
@@ -94,7 +84,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::context::{EntryId, Op, Recording};
+    use crate::context::{Op, Recording};
     use crate::testkit::Talk;
 
     /// A question, two calls, their results, and an answer.
@@ -109,8 +99,9 @@ mod tests {
 
     #[test]
     fn call_and_result_are_sent_together_or_neither() {
-        let result = |id: &str| Err(BrokenPair::Result(id.to_owned(), "read".to_owned()));
-        let call = |id: &str| Err(BrokenPair::Call(id.to_owned(), "read".to_owned()));
+        let result =
+            |id: &str| Err(format!("the result of call `{id}` (read) is sent without its call"));
+        let call = |id: &str| Err(format!("call `{id}` (read) is sent without its result"));
         for (hidden, found) in [
             (&[][..], Ok(())),
             (&[0, 4], Ok(())),

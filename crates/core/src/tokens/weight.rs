@@ -99,7 +99,7 @@ fn json_units(role: &str, text: &str, length: u64) -> u64 {
 }
 
 /// All sizes of a session, which strategies share.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sizes {
     /// Weight of each message.
     pub messages: Vec<Weight>,

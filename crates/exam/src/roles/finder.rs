@@ -26,7 +26,7 @@ impl<'a> Finder<'a> {
     /// A channel that ranks by meaning if it supports that and there is an
     /// embedder.
     pub fn by_meaning(channel: Channel<'a>, embedder: Option<&'a Embedder>) -> Self {
-        Self { channel, meaning: embedder.zip(channel.recovery().by_meaning()) }
+        Self { channel, meaning: embedder.zip(channel.spec.by_meaning.as_ref()) }
     }
 
     /// The tools that the answerer may call.
@@ -36,17 +36,17 @@ impl<'a> Finder<'a> {
 
     /// Advice to the answerer on a good query.
     pub fn advice(&self) -> &'static str {
-        self.meaning.map_or_else(|| self.channel.recovery().advice(), |(_, by)| by.advice)
+        self.meaning.map_or(self.channel.spec.advice, |(_, by)| by.advice)
     }
 
     /// The order of the results of a tool.
     pub fn order(&self) -> &'static str {
-        self.channel.recovery().order()
+        self.channel.spec.order
     }
 
     /// Whether a whole question can be used as a query.
     pub fn takes_questions(&self) -> bool {
-        self.channel.recovery().takes_questions()
+        self.channel.spec.takes_questions
     }
 
     /// The results of a tool for a query.
@@ -57,7 +57,7 @@ impl<'a> Finder<'a> {
     /// one ranking.
     pub async fn call(&self, tool: &str, query: &str) -> Result<Vec<&'a Archived>, String> {
         let Some((embedder, by)) = self.meaning else { return Ok(self.channel.call(tool, query)) };
-        let past = self.channel.past();
+        let past = self.channel.past;
         let summaries: Vec<&str> = past.sessions.iter().map(|s| &*s.summary.content).collect();
         if summaries.is_empty() {
             return Ok(Vec::new());

@@ -71,7 +71,7 @@ impl Searcher<'_> {
 fn finds(part: &CutSegment, channel: &Channel<'_>, fact: u32) -> bool {
     let Some(tool) = channel.tools().first() else { return false };
     let words = spelt(part, fact);
-    let queries = if channel.recovery().takes_questions() { vec![words.join(" ")] } else { words };
+    let queries = if channel.spec.takes_questions { vec![words.join(" ")] } else { words };
     let holds = |hit: &&Archived| part.prepared.survival.is_in(fact as usize, &hit.content);
     queries.iter().any(|query| channel.call(tool.name, query).iter().any(&holds))
 }

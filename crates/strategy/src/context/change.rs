@@ -27,7 +27,7 @@ impl Context {
         match op {
             Op::Recall(messages) => return self.recall(messages),
             Op::Fold { range, into, at } => return self.fold(range, into, at),
-            Op::Hide { before, except, also } => self.hide(before, except, also)?,
+            Op::Hide { before, except, also } => self.hide(Hidden { before, except, also })?,
             Op::EditResult(call, text) => self.edit_result(call, text)?,
             Op::Rewrite(message, text) => self.rewrite(message, text)?,
             Op::Preamble(text) => {
@@ -50,12 +50,7 @@ impl Context {
         self.slots.of(id).ok_or(OpError::UnknownEntry(id))
     }
 
-    fn hide(
-        &mut self,
-        before: MessageIndex,
-        except: Vec<EntryId>,
-        also: Vec<EntryId>,
-    ) -> Result<(), OpError> {
+    fn hide(&mut self, Hidden { before, except, also }: Hidden) -> Result<(), OpError> {
         for &id in except.iter().chain(&also) {
             self.known(id)?;
         }
@@ -104,11 +99,10 @@ impl Context {
         };
         let tool_tokens = if recorded.tool_tokens > 0 { new.tokens.min(tokens) } else { 0 };
         let edit = Edit {
-            weight: Weight { tokens, tool_tokens, ..new },
-            removed_blocks: BTreeSet::new(),
-            result: None,
-            whole: true,
             text: SentText::new(text),
+            weight: Weight { tokens, tool_tokens, ..new },
+            whole: true,
+            ..Edit::default()
         };
         self.edits.insert(message, edit);
         self.resized(message, slot, old);
@@ -155,13 +149,7 @@ impl Context {
     /// its position.
     fn edit(&mut self, message: MessageIndex, change: impl FnOnce(&mut Edit)) {
         let old = self.weight_of(EntryId(message));
-        let mut edit = self.edits.remove(&message).unwrap_or_else(|| Edit {
-            text: Arc::default(),
-            weight: Weight::default(),
-            removed_blocks: BTreeSet::new(),
-            result: None,
-            whole: false,
-        });
+        let mut edit = self.edits.remove(&message).unwrap_or_default();
         change(&mut edit);
         let source = &self.recording.session.messages[message as usize];
         let blocks = edited_blocks(source, &edit);

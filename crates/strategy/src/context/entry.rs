@@ -35,7 +35,7 @@ pub(super) struct Synthetic {
 }
 
 /// The change of a recorded message that is not sent as recorded.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Edit {
     pub text: Arc<SentText>,
     pub weight: Weight,

@@ -41,7 +41,7 @@ pub use text::SentText;
 pub(crate) use text::{without_escapes, word_hash};
 
 /// The context that the model would see now.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Context {
     recording: Recording,
     seen: u32,
@@ -96,38 +96,7 @@ struct Stale {
 impl Context {
     /// An empty context at the start of a recording.
     pub fn new(recording: Recording) -> Self {
-        let preamble = recording.sizes.preamble;
-        Self {
-            recording,
-            seen: 0,
-            slots: Slots::default(),
-            weights: WeightTree::default(),
-            total: Weight::default(),
-            preamble,
-            other_preamble: None,
-            breakpoints: None,
-            next_preamble: 0,
-            notes: BTreeMap::new(),
-            note_keys: BTreeMap::new(),
-            notes_total: Weight::default(),
-            revisions: 0,
-            synthetic: Vec::new(),
-            synthetic_live: Vec::new(),
-            edits: BTreeMap::new(),
-            fates: Vec::new(),
-            covers: Vec::new(),
-            hidden: BTreeMap::new(),
-            all_hidden: Arc::default(),
-            exchanges: Vec::new(),
-            touched: Vec::new(),
-            changes: 0,
-            shrunk: BTreeMap::new(),
-            next_shrink: 0,
-            stage: 0,
-            stale: Stale::default(),
-            preamble_changes: 0,
-            log: None,
-        }
+        Self { preamble: recording.sizes.preamble, recording, ..Self::default() }
     }
 
     /// Appends the next recorded message.

@@ -16,7 +16,7 @@ use super::SentText;
 type Derived = Arc<Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>>;
 
 /// What all contexts of a session share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// The recorded session that is replayed.
     pub session: Arc<Session>,

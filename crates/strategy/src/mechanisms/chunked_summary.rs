@@ -55,13 +55,6 @@ struct Parameters {
     agent: Agent,
 }
 
-/// The recorded messages that one compaction took out of the context.
-#[derive(Clone)]
-struct RemovedMessages {
-    session: String,
-    messages: Vec<MessageIndex>,
-}
-
 #[derive(Clone)]
 struct ChunkedSummary {
     digester: Digester,
@@ -69,8 +62,8 @@ struct ChunkedSummary {
     agent: Agent,
     /// Images among all the messages of this session that were compacted so far.
     images: u32,
-    /// The archived messages, by compaction.
-    parts: Vec<RemovedMessages>,
+    /// The recorded messages that each compaction took out of the context, with their session.
+    parts: Vec<(String, Vec<MessageIndex>)>,
 }
 
 /// The result of a tier.
@@ -78,6 +71,8 @@ struct Summarised {
     tier: u8,
     text: String,
     memories: Vec<String>,
+    /// Why the tier before failed.
+    fallback: Option<Fallback>,
 }
 
 impl ChunkedSummary {
@@ -134,20 +129,15 @@ impl ChunkedSummary {
     }
 
     /// The three tiers, each only if the one before failed. Errors contain the reasons.
-    async fn summarise(
-        &self,
-        chunks: &[Chunk],
-        known: &[String],
-        host: &Host<'_>,
-    ) -> (Summarised, Option<Fallback>) {
+    async fn summarise(&self, chunks: &[Chunk], known: &[String], host: &Host<'_>) -> Summarised {
         let first = match self.pass(chunks, known, false, host).await {
-            Ok((text, memories)) => return (Summarised { tier: 1, text, memories }, None),
+            Ok((text, memories)) => return Summarised { tier: 1, text, memories, fallback: None },
             Err(error) => error,
         };
         let second = match self.pass(chunks, known, true, host).await {
             Ok((text, memories)) => {
-                let summarised = Summarised { tier: 2, text, memories };
-                return (summarised, Some(Fallback::new("tier 2", first)));
+                let fallback = Some(Fallback::new("tier 2", first));
+                return Summarised { tier: 2, text, memories, fallback };
             }
             Err(error) => error,
         };
@@ -156,20 +146,20 @@ impl ChunkedSummary {
             "[Context contained {count} messages that were compacted. \
              Summary unavailable due to size limits.]"
         );
-        let summarised = Summarised { tier: 3, text, memories: Vec::new() };
-        (summarised, Some(Fallback::new("tier 3", second)))
+        let fallback = Some(Fallback::new("tier 3", second));
+        Summarised { tier: 3, text, memories: Vec::new(), fallback }
     }
 
     /// Archives the messages that a compaction removes. A session that was
     /// reset since has no more summaries with images.
     fn archive(&mut self, shared: &StrategyState, old: &[EntryId], images: u32) {
         let session = archive::current_session(shared);
-        if self.parts.last().is_some_and(|last| last.session != session) {
+        if self.parts.last().is_some_and(|(last, _)| *last != session) {
             self.images = 0;
         }
         self.images += images;
         let messages = old.iter().filter_map(|id| id.index()).collect();
-        self.parts.push(RemovedMessages { session, messages });
+        self.parts.push((session, messages));
     }
 
     fn text(&self, summarised: &Summarised) -> String {
@@ -209,12 +199,12 @@ impl Mechanism for ChunkedSummary {
         let known = clock.known(&shared.memories);
         let chunks = self.digester.chunks(context, host, &old);
         let images = chunks.iter().flat_map(|c| &c.messages).map(|m| m.images).sum::<u32>();
-        let (summarised, fallback) = self.summarise(&chunks, &known, host).await;
+        let summarised = self.summarise(&chunks, &known, host).await;
         self.archive(shared, &old, images);
         outcome.records.push(record(context, &old, summarised.tier, images));
-        outcome.fallback = fallback;
         shared.boundary = old.iter().filter_map(|id| id.index()).max().or(shared.boundary);
         let into = vec![(Role::User, self.text(&summarised))];
+        outcome.fallback = summarised.fallback;
         context.apply(Op::Fold { range: old, into, at: InsertAt::Head })?;
         let added = clock.record(&mut shared.memories, summarised.memories);
         if !added.is_empty() {
@@ -228,10 +218,10 @@ impl Mechanism for ChunkedSummary {
     fn stored(&self, context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
         let mut files = self.agent.memories(&shared.memories);
         let mut number = 0;
-        for (at, part) in self.parts.iter().enumerate() {
-            let goes_on = at > 0 && self.parts[at - 1].session == part.session;
+        for (at, (session, messages)) in self.parts.iter().enumerate() {
+            let goes_on = at > 0 && self.parts[at - 1].0 == *session;
             number = if goes_on { number + 1 } else { 1 };
-            files.push(self.agent.part(context, &part.session, number, &part.messages));
+            files.push(self.agent.part(context, session, number, messages));
         }
         files
     }

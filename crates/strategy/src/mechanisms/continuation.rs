@@ -129,7 +129,6 @@ impl Continuation {
         range: &[EntryId],
         content: String,
     ) -> Summary {
-        let extraction = extract(context, range, &self.parameters.file_tools);
         let place = |id: Option<&EntryId>| id.and_then(|id| id.index()).map_or(0, |i| i + 1);
         let weight = Weight::of_text("system", &content, &context.recording().counter);
         Summary {
@@ -137,9 +136,7 @@ impl Continuation {
             kind: "compaction".to_owned(),
             covering_messages: [place(range.first()), place(range.last())],
             content,
-            key_decisions: extraction.key_decisions,
-            files_modified: extraction.files_modified,
-            tools_used: extraction.tools_used,
+            extraction: extract(context, range, &self.parameters.file_tools),
             generated_at: host.now.to_string(),
             estimated_tokens: Estimator::CharsOverFour.fallback(weight),
         }

@@ -28,12 +28,9 @@ pub(super) struct Summary {
     pub covering_messages: [u32; 2],
     /// The text that continues the conversation.
     pub content: String,
-    /// Sentences that state decisions.
-    pub key_decisions: Vec<String>,
-    /// Paths that were passed to writing tools.
-    pub files_modified: Vec<String>,
-    /// Tools by their number of calls.
-    pub tools_used: Vec<ToolUsage>,
+    /// What it is about.
+    #[serde(flatten)]
+    pub extraction: Extraction,
     /// The time of the summary.
     pub generated_at: String,
     /// Estimated size: a quarter of the number of characters.
@@ -215,14 +212,15 @@ pub(super) struct ToolUsage {
 }
 
 /// What was extracted from a range of messages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Extraction {
+    /// Sentences that state decisions, in order.
+    pub key_decisions: Vec<String>,
     /// The modified files, in the order of the first change.
     pub files_modified: Vec<String>,
     /// The tools, the most used first, then by name.
     pub tools_used: Vec<ToolUsage>,
-    /// Sentences that state decisions, in order.
-    pub key_decisions: Vec<String>,
 }
 
 /// Reads the recorded messages of a range.

@@ -87,7 +87,13 @@ impl Launch {
         #[cfg(unix)]
         command.process_group(0);
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|e| Fault::Start(self.program.clone(), e))?;
+        let mut child = command.spawn().map_err(|e| {
+            Fault::Other(format!(
+                "`{}` cannot be started: {e} (a name is looked up in PATH, a path from the \
+                 strategy's folder)",
+                self.program
+            ))
+        })?;
         let (Some(output), Some(error)) = (child.stdout.take(), child.stderr.take()) else {
             unreachable!("both are pipes");
         };
@@ -105,24 +111,31 @@ impl fmt::Display for Launch {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
-    #[error(
-        "`{0}` cannot be started: {1} (a name is looked up in PATH, a path from the strategy's folder)"
-    )]
-    Start(String, std::io::Error),
     #[error("no answer within {0} s")]
     Late(f64),
-    #[error("its answer is longer than {} MB", LONGEST >> 20)]
-    Long,
-    #[error("its answer is not UTF-8")]
-    Encoding,
-    #[error(
-        "it wrote a line without being asked; standard output is for answers only, one per request"
-    )]
-    Unasked,
     #[error("it ended without an answer")]
     Ended,
-    #[error("its pipes broke: {0}")]
-    Pipe(#[from] std::io::Error),
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Fault::Ended,
+            _ => Fault::Other(format!("its pipes broke: {error}")),
+        }
+    }
+}
+
+/// What is wrong with an answer of more than [`LONGEST`] bytes.
+fn too_long() -> Fault {
+    Fault::Other(format!("its answer is longer than {} MB", LONGEST >> 20))
+}
+
+/// What is wrong with an answer that is no text.
+fn no_text() -> Fault {
+    Fault::Other("its answer is not UTF-8".to_owned())
 }
 
 /// A running program with its pipes.
@@ -149,7 +162,10 @@ impl Program {
     pub async fn ask(&mut self, line: &str, limit: Duration) -> Result<String, Fault> {
         // Output after its last answer would be mistaken for the next one.
         if let Ok(early) = timeout(GLANCE, self.output.fill_buf()).await {
-            return Err(if early?.is_empty() { Fault::Ended } else { Fault::Unasked });
+            let unasked = "it wrote a line without being asked; standard output is for answers \
+                           only, one per request";
+            let ended = early?.is_empty();
+            return Err(if ended { Fault::Ended } else { Fault::Other(unasked.to_owned()) });
         }
         let Some(input) = &mut self.input else { return Err(Fault::Ended) };
         let talk = async {
@@ -163,9 +179,6 @@ impl Program {
         };
         match timeout(limit, talk).await {
             Err(_) => Err(Fault::Late(limit.as_secs_f64())),
-            Ok(Err(Fault::Pipe(e))) if e.kind() == std::io::ErrorKind::BrokenPipe => {
-                Err(Fault::Ended)
-            }
             Ok(answer) => answer,
         }
     }
@@ -297,7 +310,7 @@ pub(super) async fn run(launch: &Launch, input: &str, limit: Duration) -> Result
         let (_, read) = tokio::join!(send, limited.read_to_end(&mut output));
         read.map_err(|e| e.to_string())?;
         if output.len() as u64 == LONGEST {
-            return Err(Fault::Long.to_string());
+            return Err(too_long().to_string());
         }
         until_ended(&program.child).await;
         let status = end_group(&mut program.child).await?;
@@ -336,7 +349,7 @@ fn text_of(output: Vec<u8>) -> Result<String, Fault> {
         text.push_str(chunk.valid());
         // No character has any other byte (RFC 3629, section 1).
         if !chunk.invalid().iter().all(|byte| matches!(byte, 0x80..=0xbf | 0xc2..=0xf4)) {
-            return Err(Fault::Encoding);
+            return Err(no_text());
         }
     }
     Ok(text)
@@ -370,9 +383,9 @@ async fn answer(output: &mut BufReader<ChildStdout>) -> Result<String, Fault> {
     let mut line = Vec::new();
     output.take(LONGEST).read_until(b'\n', &mut line).await?;
     if line.last() != Some(&b'\n') {
-        return Err(if line.len() as u64 == LONGEST { Fault::Long } else { Fault::Ended });
+        return Err(if line.len() as u64 == LONGEST { too_long() } else { Fault::Ended });
     }
-    String::from_utf8(line).map_err(|_| Fault::Encoding)
+    String::from_utf8(line).map_err(|_| no_text())
 }
 
 /// The exit status of a process, in words.
@@ -500,11 +513,11 @@ mod tests {
         let fault = shell("read a; printf half").ask("x", LONG).await.unwrap_err();
         assert!(matches!(fault, Fault::Ended), "{fault}");
         let fault = shell("read a; printf '\\377\\n'").ask("x", LONG).await.unwrap_err();
-        assert!(matches!(fault, Fault::Encoding), "{fault}");
+        assert_eq!(fault.to_string(), "its answer is not UTF-8");
         let mut program = shell("read a; printf 'one\\ntwo\\n'; read b");
         assert_eq!(program.ask("x", LONG).await.unwrap(), "one\n");
         let fault = program.ask("y", LONG).await.unwrap_err();
-        assert!(matches!(fault, Fault::Unasked), "{fault}");
+        assert!(fault.to_string().starts_with("it wrote a line without being asked"), "{fault}");
     }
 
     #[tokio::test]

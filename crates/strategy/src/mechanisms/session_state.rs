@@ -68,24 +68,18 @@ enum Placement {
     System,
 }
 
-/// The state of the conversation.
-#[derive(Clone, Default)]
-struct Folded {
-    /// Null until the first fold.
-    compressed_state: Option<SessionState>,
-    /// Id of the last message that it covers.
-    compressed_at_message_id: Option<String>,
-    /// The entries that carry it in the history.
-    entries: Vec<EntryId>,
-}
-
 #[derive(Clone)]
 struct Folder {
     prompt: Prompt,
     merge_prompt: Prompt,
     awareness: String,
     parameters: Parameters,
-    folded: Folded,
+    /// The state of the conversation; `None` until the first fold.
+    state: Option<SessionState>,
+    /// Id of the last message that it covers.
+    through: Option<String>,
+    /// The entries that carry it in the history.
+    entries: Vec<EntryId>,
 }
 
 impl Folder {
@@ -100,13 +94,15 @@ impl Folder {
                 .prompt(&parameters.merge_prompt, &["previous_state", "messages"])?,
             awareness: build.prompt(&parameters.awareness_prompt, &[])?.source().trim().to_owned(),
             parameters,
-            folded: Folded::default(),
+            state: None,
+            through: None,
+            entries: Vec::new(),
         })
     }
 
     /// The stored entries that carry the state now.
     fn carriers(&self, context: &Context) -> Vec<EntryId> {
-        self.folded.entries.iter().copied().filter(|&id| context.contains(id)).collect()
+        self.entries.iter().copied().filter(|&id| context.contains(id)).collect()
     }
 
     /// The fewest oldest messages without which the rest, with the reserve,
@@ -161,7 +157,7 @@ impl Folder {
 
     fn task(&self, context: &Context, range: &[EntryId]) -> Task {
         let messages = MESSAGES.to_owned();
-        let previous = self.folded.compressed_state.clone();
+        let previous = self.state.clone();
         let (prompt, bound) = match &previous {
             None => {
                 let values = BTreeMap::from([("messages", messages)]);
@@ -200,7 +196,7 @@ impl Folder {
             }
         };
         range.splice(0..0, carriers);
-        self.folded.entries = context.apply(Op::Fold { range, into, at })?;
+        self.entries = context.apply(Op::Fold { range, into, at })?;
         Ok(())
     }
 }
@@ -260,17 +256,16 @@ impl Mechanism for Folder {
         self.place(context, range, &state)?;
         shared.boundary = last;
         let message = last.and_then(|i| context.original(EntryId::message(i)));
-        self.folded.compressed_at_message_id = message.map(|m| m.id.clone());
-        self.folded.compressed_state = Some(state);
+        self.through = message.map(|m| m.id.clone());
+        self.state = Some(state);
         Ok(Outcome::default())
     }
 
     /// The two columns that Arachne adds to the conversation.
     fn stored(&self, context: &Context, _shared: &StrategyState) -> Vec<StoredFile> {
-        let Folded { compressed_state, compressed_at_message_id, .. } = &self.folded;
         let columns = serde_json::json!({
-            "compressed_state": compressed_state,
-            "compressed_at_message_id": compressed_at_message_id,
+            "compressed_state": self.state,
+            "compressed_at_message_id": self.through,
         });
         let id = &context.recording().session.id;
         vec![StoredFile::json(format!("conversations/{id}.json"), &columns)]

@@ -119,41 +119,9 @@ pub struct Past<'a> {
     pub owner: &'a str,
 }
 
-/// The advice on queries that are one text.
-const ADVICE: &str = "Choose a short and telling text, such as a name or one rare word: only \
-                      messages that contain it exactly are found.";
-
-/// A channel that recovers what was dropped.
-pub trait Recovery: Send + Sync {
-    /// Its tools; at least one, the first of which searches what was said.
-    fn tools(&self) -> &'static [Tool];
-
-    /// The results of a tool; none for a tool of another channel. Linear in the
-    /// text of the past.
-    fn call<'a>(&self, past: Past<'a>, tool: &str, query: &str) -> Vec<&'a Archived>;
-
-    /// Advice for writing a good query.
-    fn advice(&self) -> &'static str {
-        ADVICE
-    }
-
-    /// The order of the results, in words.
-    fn order(&self) -> &'static str {
-        "newest first"
-    }
-
-    /// Whether a whole question is a good query, because results are ranked by
-    /// all of its words; otherwise a query is one word.
-    fn takes_questions(&self) -> bool {
-        false
-    }
-
-    /// How closed sessions are ranked by meaning instead of by words; `None`
-    /// where the channel does not support it.
-    fn by_meaning(&self) -> Option<&'static ByMeaning> {
-        None
-    }
-}
+/// The results of a tool for a query; none for a tool of another channel. Linear in the text of
+/// the past.
+pub type Search = for<'a> fn(Past<'a>, &str, &str) -> Vec<&'a Archived>;
 
 /// The results of a tool, given the similarity of each closed session to the
 /// query, in the order of [`Past::sessions`]: larger is nearer.
@@ -171,20 +139,27 @@ pub struct ByMeaning {
     pub call: Nearest,
 }
 
-/// A channel by its name: one file, one constant, one line in [`RECOVERIES`].
+/// A channel that recovers what was dropped: one file, one constant, one line in [`RECOVERIES`].
+#[derive(Debug)]
 pub struct RecoverySpec {
     /// The kebab-case name used in strategies.
     pub name: &'static str,
     /// One sentence for documentation.
     pub summary: &'static str,
+    /// Its tools; at least one, the first of which searches what was said.
+    pub tools: &'static [Tool],
+    /// Advice for writing a good query.
+    pub advice: &'static str,
+    /// The order of the results, in words.
+    pub order: &'static str,
+    /// Whether a whole question is a good query, because results are ranked by
+    /// all of its words; otherwise a query is one word.
+    pub takes_questions: bool,
+    /// How closed sessions are ranked by meaning instead of by words; `None`
+    /// where the channel does not support it.
+    pub by_meaning: Option<ByMeaning>,
     /// The implementation of the channel.
-    pub recovery: &'static dyn Recovery,
-}
-
-impl std::fmt::Debug for RecoverySpec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RecoverySpec({})", self.name)
-    }
+    pub call: Search,
 }
 
 impl PartialEq for RecoverySpec {
@@ -196,8 +171,10 @@ impl PartialEq for RecoverySpec {
 /// A channel with the past that it searches.
 #[derive(Clone, Copy, Debug)]
 pub struct Channel<'a> {
-    spec: &'static RecoverySpec,
-    past: Past<'a>,
+    /// The channel.
+    pub spec: &'static RecoverySpec,
+    /// What it can search.
+    pub past: Past<'a>,
 }
 
 impl<'a> Channel<'a> {
@@ -220,24 +197,14 @@ impl<'a> Channel<'a> {
         self
     }
 
-    /// The implementation of the channel.
-    pub fn recovery(&self) -> &'static dyn Recovery {
-        self.spec.recovery
-    }
-
-    /// What the channel can search.
-    pub fn past(&self) -> Past<'a> {
-        self.past
-    }
-
     /// The tools of the channel.
     pub fn tools(&self) -> &'static [Tool] {
-        self.spec.recovery.tools()
+        self.spec.tools
     }
 
     /// The results of a tool.
     pub fn call(&self, tool: &str, query: &str) -> Vec<&'a Archived> {
-        self.spec.recovery.call(self.past, tool, query)
+        (self.spec.call)(self.past, tool, query)
     }
 }
 
@@ -269,17 +236,16 @@ mod tests {
 
     #[test]
     fn a_channel_says_how_it_is_searched() {
-        let of = |name: &str| RECOVERIES.iter().find(|spec| spec.name == name).unwrap().recovery;
+        let of = |name: &str| RECOVERIES.iter().find(|spec| spec.name == name).unwrap();
         let (search, sessions) = (of("search"), of("sessions"));
-        assert_eq!(search.order(), "newest first");
-        assert_eq!(sessions.order(), "the best session first, its summary before its messages");
-        assert!(search.advice().contains("contain it exactly"));
-        assert!(sessions.advice().contains("a few telling words"));
-        assert!(!search.takes_questions() && sessions.takes_questions());
-        assert!(search.by_meaning().is_none());
-        assert!(sessions.by_meaning().unwrap().advice.contains("one telling phrase"));
-        let tools = |channel: &dyn Recovery| channel.tools().len();
-        assert_eq!((tools(search), tools(sessions)), (3, 1));
+        assert_eq!(search.order, "newest first");
+        assert_eq!(sessions.order, "the best session first, its summary before its messages");
+        assert!(search.advice.contains("contain it exactly"));
+        assert!(sessions.advice.contains("a few telling words"));
+        assert!(!search.takes_questions && sessions.takes_questions);
+        assert!(search.by_meaning.is_none());
+        assert!(sessions.by_meaning.unwrap().advice.contains("one telling phrase"));
+        assert_eq!((search.tools.len(), sessions.tools.len()), (3, 1));
     }
 
     #[test]

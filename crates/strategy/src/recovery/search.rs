@@ -5,31 +5,39 @@
 use memchr::memmem::Finder;
 use serde::Deserialize;
 
-use super::{ADVICE, Archived, Past, Recovery, RecoverySpec, Tool};
+use super::{Archived, Past, RecoverySpec, Tool};
 
 /// The channel under recap's own names.
 pub static SPEC: RecoverySpec = RecoverySpec {
     name: "search",
     summary: "past messages, past reasoning and broadcasts by a text that they contain, \
               case-sensitive, the newest 20",
-    recovery: &Search { tools: &GENERIC, takes_arguments: false },
+    tools: &GENERIC,
+    advice: "Choose a short and telling text, such as a name or one rare word: only messages that \
+             contain it exactly are found.",
+    order: "newest first",
+    takes_questions: false,
+    by_meaning: None,
+    call: |past, tool, query| found(past, &GENERIC, tool, given(query)),
 };
 
 /// The channel under Zoea's names.
 pub(super) static ZOEA: RecoverySpec = RecoverySpec {
     name: "zoea-search",
     summary: "the same, under the names of Zoea Nova's tools, which take its arguments too",
-    recovery: &Search { tools: &OWN, takes_arguments: true },
+    tools: &OWN,
+    advice: "Choose a short and telling text, such as a name or one rare word: only messages that \
+             contain it exactly are found. In the place of the text may stand the arguments of \
+             the search in one line of JSON, such as {\"query\": \"iron ore\", \"limit\": 5}.",
+    call: |past, tool, query| {
+        let arguments = serde_json::from_str(query).unwrap_or_else(|_| given(query));
+        found(past, &OWN, tool, arguments)
+    },
+    ..SPEC
 };
 
 /// Most messages that a search returns which names no limit (Zoea: `"limit": 20`).
 const LIMIT: usize = 20;
-
-/// The advice on queries that may be arguments.
-const ARGUED: &str = "Choose a short and telling text, such as a name or one rare word: only \
-                      messages that contain it exactly are found. In the place of the text may \
-                      stand the arguments of the search in one line of JSON, such as \
-                      {\"query\": \"iron ore\", \"limit\": 5}.";
 
 static GENERIC: [Tool; 3] = tools(["search_messages", "search_reasoning", "search_broadcasts"]);
 
@@ -57,12 +65,6 @@ const fn tools([messages, reasoning, broadcasts]: [&'static str; 3]) -> [Tool; 3
     ]
 }
 
-struct Search {
-    tools: &'static [Tool; 3],
-    /// Whether a query may be Zoea's arguments as JSON.
-    takes_arguments: bool,
-}
-
 /// The arguments of Zoea's tools.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -79,44 +81,32 @@ fn limit() -> usize {
     LIMIT
 }
 
-impl Search {
-    /// The query, by whichever way it is given.
-    fn arguments(&self, query: &str) -> Arguments {
-        let given = || serde_json::from_str(query).ok();
-        let given = self.takes_arguments.then(given).flatten();
-        let query = || Arguments { mysis_id: None, query: query.to_owned(), limit: LIMIT };
-        given.unwrap_or_else(query)
-    }
+/// A text that is searched for.
+fn given(query: &str) -> Arguments {
+    Arguments { mysis_id: None, query: query.to_owned(), limit: LIMIT }
 }
 
-impl Recovery for Search {
-    fn tools(&self) -> &'static [Tool] {
-        self.tools
+/// Newest first. An empty query is in every text and finds nothing, and of
+/// another agent nothing is recorded.
+fn found<'a>(
+    past: Past<'a>,
+    tools: &[Tool; 3],
+    tool: &str,
+    Arguments { mysis_id, query, limit }: Arguments,
+) -> Vec<&'a Archived> {
+    let searched: fn(&Archived) -> &str = match tools.iter().position(|own| own.name == tool) {
+        Some(0) => |message| &message.content,
+        Some(1) => |message| message.reasoning.as_deref().unwrap_or_default(),
+        Some(_) => |message| if message.broadcast { &message.content } else { "" },
+        None => return Vec::new(),
+    };
+    let is_ours = mysis_id.is_none_or(|id| id == past.owner || tool == tools[2].name);
+    if query.is_empty() || !is_ours {
+        return Vec::new();
     }
-
-    fn advice(&self) -> &'static str {
-        if self.takes_arguments { ARGUED } else { ADVICE }
-    }
-
-    /// Newest first. An empty query is in every text and finds nothing, and of
-    /// another agent nothing is recorded.
-    fn call<'a>(&self, past: Past<'a>, tool: &str, query: &str) -> Vec<&'a Archived> {
-        let searched: fn(&Archived) -> &str =
-            match self.tools.iter().position(|own| own.name == tool) {
-                Some(0) => |message| &message.content,
-                Some(1) => |message| message.reasoning.as_deref().unwrap_or_default(),
-                Some(_) => |message| if message.broadcast { &message.content } else { "" },
-                None => return Vec::new(),
-            };
-        let Arguments { mysis_id, query, limit } = self.arguments(query);
-        let is_ours = mysis_id.is_none_or(|id| id == past.owner || tool == self.tools[2].name);
-        if query.is_empty() || !is_ours {
-            return Vec::new();
-        }
-        let query = Finder::new(&query);
-        let holds = |message: &&Archived| query.find(searched(message).as_bytes()).is_some();
-        past.messages.iter().rev().filter(holds).take(limit).collect()
-    }
+    let query = Finder::new(&query);
+    let holds = |message: &&Archived| query.find(searched(message).as_bytes()).is_some();
+    past.messages.iter().rev().filter(holds).take(limit).collect()
 }
 
 #[cfg(test)]

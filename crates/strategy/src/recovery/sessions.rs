@@ -5,7 +5,7 @@
 //! matched (BM25). Inside a session that is found words are matched either way:
 //! Lis keeps one embedding a session.
 
-use super::{Archived, ArchivedSession, ByMeaning, Past, Recovery, RecoverySpec, Tool};
+use super::{Archived, ArchivedSession, ByMeaning, Past, RecoverySpec, Tool};
 use recap_core::text::language::bm25::ranked;
 
 /// The channel of closed sessions.
@@ -13,7 +13,27 @@ pub static SPEC: RecoverySpec = RecoverySpec {
     name: "sessions",
     summary: "closed sessions by the words of their summaries, or their meaning where a model embeds \
               it, and the best messages inside the best three",
-    recovery: &Sessions,
+    tools: &[Tool {
+        name: SEARCH,
+        description: "closed sessions of this conversation whose summaries share words with this \
+                      text, the best three, each with the five of its messages that match best",
+    }],
+    advice: "Name what you look for in a few telling words: sessions are ranked by the words that \
+             their summaries share with your text.",
+    order: "the best session first, its summary before its messages",
+    takes_questions: true,
+    by_meaning: Some(ByMeaning {
+        tools: &[Tool {
+            name: SEARCH,
+            description: "closed sessions of this conversation whose summaries are nearest to \
+                          this text in meaning, the best three, each with the five of its \
+                          messages that share most words with it",
+        }],
+        advice: "Say what you look for in one telling phrase: sessions are ranked by how near \
+                 their summaries are to it in meaning, the messages inside them by its words.",
+        call: nearest,
+    }),
+    call: by_words,
 };
 
 /// Most sessions that a search returns (our choice: Lis names no number).
@@ -24,56 +44,13 @@ const MESSAGES: usize = 5;
 
 const SEARCH: &str = "search_sessions";
 
-static TOOLS: [Tool; 1] = [Tool {
-    name: SEARCH,
-    description: "closed sessions of this conversation whose summaries share words with this \
-                  text, the best three, each with the five of its messages that match best",
-}];
-
-static NEAREST: ByMeaning = ByMeaning {
-    tools: &[Tool {
-        name: SEARCH,
-        description: "closed sessions of this conversation whose summaries are nearest to this \
-                      text in meaning, the best three, each with the five of its messages that \
-                      share most words with it",
-    }],
-    advice: "Say what you look for in one telling phrase: sessions are ranked by how near their \
-             summaries are to it in meaning, the messages inside them by its words.",
-    call: nearest,
-};
-
-struct Sessions;
-
-impl Recovery for Sessions {
-    fn tools(&self) -> &'static [Tool] {
-        &TOOLS
+/// The best session first: its summary, then its messages, the best first.
+fn by_words<'a>(past: Past<'a>, tool: &str, query: &str) -> Vec<&'a Archived> {
+    if tool != SEARCH {
+        return Vec::new();
     }
-
-    /// The best session first: its summary, then its messages, the best first.
-    fn call<'a>(&self, past: Past<'a>, tool: &str, query: &str) -> Vec<&'a Archived> {
-        if tool != SEARCH {
-            return Vec::new();
-        }
-        let summaries: Vec<_> = past.sessions.iter().map(|s| s.summary.terms()).collect();
-        best(past, ranked(&summaries, query), query)
-    }
-
-    fn advice(&self) -> &'static str {
-        "Name what you look for in a few telling words: sessions are ranked by the words that \
-         their summaries share with your text."
-    }
-
-    fn order(&self) -> &'static str {
-        "the best session first, its summary before its messages"
-    }
-
-    fn takes_questions(&self) -> bool {
-        true
-    }
-
-    fn by_meaning(&self) -> Option<&'static ByMeaning> {
-        Some(&NEAREST)
-    }
+    let summaries: Vec<_> = past.sessions.iter().map(|s| s.summary.terms()).collect();
+    best(past, ranked(&summaries, query), query)
 }
 
 /// The sessions nearest to the query, of two equally near ones the newer; as

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use super::{Stage, Strategy, StrategyError};
 use crate::mechanism::Build;
 use crate::mechanism::Mechanism;
-use crate::trigger::{Of, When};
+use crate::trigger::{Limits, Of, When};
 
 /// Which absolute numbers of tokens and characters scale with the window
 /// (how-it-works §14).
@@ -144,7 +144,7 @@ impl Strategy {
         };
         match own {
             When::Above { of, share, and_over, at_most } => {
-                let share = self.share(of, share, window, scaling);
+                let share = self.limits(window, scaling).share(of, share);
                 at(moved.of(share).max(and_over.min(moved.to)), at_most)
             }
             When::AboveReserve { reserve } => at(moved.of(window.saturating_sub(reserve)), None),
@@ -155,31 +155,27 @@ impl Strategy {
     /// The size of the prompt above which a stage runs at a window; `None` where its trigger does
     /// not wait for one.
     pub fn threshold(&self, stage: usize, window: u64, scaling: Scaling) -> Option<u64> {
-        let share = |of, share| self.share(of, share, window, scaling);
-        self.trigger(stage, window, scaling).size(window, share)
+        self.trigger(stage, window, scaling).threshold(&self.limits(window, scaling))
     }
 
-    fn share(&self, of: Of, share: f64, window: u64, scaling: Scaling) -> u64 {
-        let whole = match of {
-            Of::Window => window,
-            Of::Budget => self.budget_tokens(window, scaling),
-            Of::Usable => self.usable(window, scaling),
-        };
-        (whole as f64 * share) as u64
+    /// The sizes that shares refer to, at a window.
+    pub fn limits(&self, window: u64, scaling: Scaling) -> Limits {
+        let budget = self.budget_tokens(window, scaling);
+        Limits { window, budget, usable: self.usable(window, scaling) }
     }
 
     /// Whether a stage waits for a size of the prompt.
     pub fn awaits_size(&self) -> bool {
-        self.stages.iter().any(|stage| stage.when.size(0, |_, _| 0).is_some())
+        self.stages.iter().any(|stage| stage.when.threshold(&Limits::default()).is_some())
     }
 
     /// How far its triggers move to smaller sizes, so that the last of them is at
     /// [`Strategy::compact_at`]; `None` where that is no smaller.
     pub(super) fn moved(&self, window: u64, scaling: Scaling) -> Option<Ratio> {
         let to = self.compact_at?;
-        let share = |of, share| self.share(of, share, window, scaling);
+        let limits = self.limits(window, scaling);
         let own = (0..self.stages.len())
-            .filter_map(|stage| self.own_trigger(stage, window, scaling).size(window, share));
+            .filter_map(|stage| self.own_trigger(stage, window, scaling).threshold(&limits));
         own.max().filter(|from| to < *from).map(|from| Ratio { to, from })
     }
 
@@ -212,13 +208,8 @@ impl Strategy {
             let build = Build {
                 parameters: &self.effective(number, window, scaling),
                 window: self.believed_window(window, scaling),
-                strategy: &self.name,
+                strategy: self,
                 stage: number + 1,
-                hash: &self.hash,
-                redacts: self.redacts,
-                source: &self.source,
-                folder: self.folder.as_deref(),
-                prompts: &self.prompts,
             };
             let mechanism = (stage.mechanism.build)(&build).map_err(|error| StrategyError {
                 place: format!("stage {} ({})", number + 1, stage.mechanism.name),

@@ -45,7 +45,7 @@ pub enum Budget {
 }
 
 /// A position of a cache breakpoint in a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Breakpoint {
@@ -63,13 +63,6 @@ pub enum Breakpoint {
     Previous,
     /// After the newest message: it moves with every request.
     Newest,
-}
-
-impl Breakpoint {
-    /// The name used in strategies.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// The breakpoints of strategies that do not name any.
@@ -170,9 +163,10 @@ pub struct Strategy {
     pub hash: String,
     /// Folder of its file, if it is one of the user's own.
     #[serde(skip)]
-    folder: Option<PathBuf>,
+    pub(crate) folder: Option<PathBuf>,
+    /// The texts of its prompts, by file.
     #[serde(skip)]
-    prompts: BTreeMap<String, String>,
+    pub(crate) prompts: BTreeMap<String, String>,
 }
 
 /// What is wrong with a strategy, where, and what would be right.
@@ -186,17 +180,14 @@ pub struct StrategyError {
 }
 
 impl Strategy {
-    /// The same as a control of another name.
-    #[must_use]
-    fn control_named(&self, name: String) -> Self {
-        Self { name, control: true, ..self.clone() }
-    }
-
     /// Its no-summary: the same strategy, to be run with nothing in the place of what
     /// its model writes. `None` where no model writes text for it.
     pub fn without_summary(&self) -> Option<Self> {
         let written = self.uses_compactor() && !self.control;
-        written.then(|| self.control_named(format!("{NO_SUMMARY}{}", self.name)))
+        written.then(|| {
+            let name = format!("{NO_SUMMARY}{}", self.name);
+            Self { name, control: true, ..self.clone() }
+        })
     }
 
     /// The prompts that it names, by file.
@@ -231,7 +222,7 @@ impl Strategy {
 
     /// Whether its recovery channel ranks closed sessions, which can be by meaning.
     pub fn searches_sessions(&self) -> bool {
-        self.recovery.is_some_and(|spec| spec.recovery.by_meaning().is_some())
+        self.recovery.is_some_and(|spec| spec.by_meaning.is_some())
     }
 
     /// The strategy for a model: with the output limit under the longest name

@@ -222,21 +222,16 @@ fn programs(
             if !must_be && (Path::new(name).is_absolute() || !path.is_file()) {
                 continue;
             }
-            let hashed = content_hash(&path).map_err(|e| {
+            let mut hasher = blake3::Hasher::new();
+            let read = plain_file(&path).and_then(|file| hasher.update_reader(file).map(drop));
+            read.map_err(|e| {
                 let problem = format!("file `{name}` cannot be read: {e}");
                 refused(file, &format!("stage {number}"), problem)
             })?;
-            programs.insert(name.to_owned(), hashed);
+            programs.insert(name.to_owned(), hasher.finalize());
         }
     }
     Ok(programs)
-}
-
-/// Hash of a file, which may be large.
-fn content_hash(path: &Path) -> std::io::Result<blake3::Hash> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(plain_file(path)?)?;
-    Ok(hasher.finalize())
 }
 
 /// Hash of the file with its overrides, of its prompts, and of its programs.

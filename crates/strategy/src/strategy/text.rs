@@ -25,9 +25,13 @@ pub struct StrategyText {
 impl StrategyText {
     /// The text of a built-in strategy.
     pub fn builtin(name: &str) -> Option<Self> {
-        let text = builtin_text(name)?.to_owned();
+        let (_, text) = STRATEGIES.iter().chain(SAVERS).find(|(known, _)| *known == name)?;
         let folder = if saver_names().any(|saver| saver == name) { "savers/" } else { "" };
-        Some(Self { file: format!("strategies/{folder}{name}.toml"), folder: None, text })
+        Some(Self {
+            file: format!("strategies/{folder}{name}.toml"),
+            folder: None,
+            text: (*text).to_owned(),
+        })
     }
 
     /// The text that `filter:COMMAND` and `proxy:URL` stand for; `None` for all other names. The
@@ -86,7 +90,10 @@ impl StrategyText {
     /// has no such file beside it, it is the built-in prompt of that name, so
     /// that the text of a built-in strategy can be changed without its prompts.
     pub fn prompt(&self, name: &str) -> Option<String> {
-        let builtin = || builtin_prompt(name).map(str::to_owned);
+        let builtin = || {
+            let found = PROMPTS.iter().find(|(known, _)| *known == name);
+            found.map(|(_, text)| (*text).to_owned())
+        };
         let Some(folder) = &self.folder else { return builtin() };
         match prompt_text(folder, name) {
             Ok(text) => Some(text),
@@ -122,16 +129,6 @@ pub fn builtin_names() -> impl Iterator<Item = &'static str> {
 /// Names of the token savers that are known. Each runs a program, which has to be installed.
 pub fn saver_names() -> impl Iterator<Item = &'static str> {
     SAVERS.iter().map(|(name, _)| *name)
-}
-
-/// The text of a built-in strategy, or of a token saver that is known.
-fn builtin_text(name: &str) -> Option<&'static str> {
-    STRATEGIES.iter().chain(SAVERS).find(|(known, _)| *known == name).map(|(_, text)| *text)
-}
-
-/// The text of a prompt of the built-in strategies.
-fn builtin_prompt(file: &str) -> Option<&'static str> {
-    PROMPTS.iter().find(|(known, _)| *known == file).map(|(_, text)| *text)
 }
 
 /// A built-in strategy, with overrides.

@@ -2,17 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::protocol::{Operation, Piece, Written, excerpt};
+use super::protocol::{Change, Operation, Piece, Written, excerpt};
 use crate::context::{Context, EntryId, InsertAt, Op, OpError};
 use recap_core::model::Role;
-
-/// The change that a program asks for.
-pub(super) enum Change {
-    /// The new context as a whole.
-    Context(Vec<Piece>),
-    /// Single changes, in order.
-    Operations(Vec<Operation>),
-}
 
 /// The rule for the positions of the new messages in an answer.
 const WHERE: &str =
@@ -323,10 +315,8 @@ mod tests {
         let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
         (0..6).for_each(|_| context.append());
         let base: Vec<EntryId> = context.visible().collect();
-        let change = match protocol::read(&answer.to_string()).unwrap() {
-            Answer::Context(pieces, _) => Change::Context(pieces),
-            Answer::Operations(operations, _) => Change::Operations(operations),
-            Answer::Ready => panic!("it is no answer"),
+        let Answer::Changed(change, _) = protocol::read(&answer.to_string()).unwrap() else {
+            panic!("it is no answer")
         };
         apply(&mut context, &base, change)?;
         let sent = |id: EntryId| (name(id), context.entry(id).unwrap().text.to_owned());

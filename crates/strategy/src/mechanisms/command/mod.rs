@@ -27,7 +27,6 @@ use crate::context::{Context, EntryId, Recording};
 use crate::mechanism::{
     Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Work,
 };
-use apply::Change;
 use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, ShownCall, WireEntry, excerpt};
 use recap_core::model::{Block, Call};
 
@@ -123,11 +122,12 @@ impl Asker {
         if program.is_empty() || files.iter().any(String::is_empty) {
             return Err("`command` and `files` must name something".into());
         }
-        let folder = build.folder.ok_or("a program runs only from a strategy file of your own")?;
+        let folder = build.strategy.folder.clone();
+        let folder = folder.ok_or("a program runs only from a strategy file of your own")?;
         let launch = Launch {
             program: program.clone(),
             arguments: arguments.to_vec(),
-            folder: folder.to_owned(),
+            folder,
             environment: Vec::new(),
             hidden: Vec::new(),
         };
@@ -137,7 +137,7 @@ impl Asker {
         }
         Ok(Self {
             launch,
-            strategy: build.strategy.to_owned(),
+            strategy: build.strategy.name.clone(),
             stage: build.stage,
             parameters: serde_json::to_value(parameters).map_err(|e| e.to_string())?,
             timeouts,
@@ -311,10 +311,8 @@ pub fn take_answer(recording: Recording, line: &str) -> Result<(), BadAnswer> {
         context.append();
     }
     let base: Vec<EntryId> = context.visible().collect();
-    let change = match protocol::read(line).map_err(BadAnswer)? {
-        Answer::Context(pieces, _) => Change::Context(pieces),
-        Answer::Operations(operations, _) => Change::Operations(operations),
-        Answer::Ready => return Err(BadAnswer("it must answer `compact`".to_owned())),
+    let Answer::Changed(change, _) = protocol::read(line).map_err(BadAnswer)? else {
+        return Err(BadAnswer("it must answer `compact`".to_owned()));
     };
     apply::apply(&mut context, &base, change).map_err(BadAnswer)
 }
@@ -342,13 +340,9 @@ impl Mechanism for Asker {
         let (mut program, answer) = asked.map_err(|problem| self.error(&during, &problem))?;
         let spent = program.computed();
         self.program = Some(program);
-        let (change, extras) = match answer {
-            Answer::Context(pieces, extras) => (Change::Context(pieces), extras),
-            Answer::Operations(operations, extras) => (Change::Operations(operations), extras),
-            Answer::Ready => {
-                let problem = "it must answer `compact` with `context` or `operations`";
-                return Err(self.error(&during, problem));
-            }
+        let Answer::Changed(change, extras) = answer else {
+            let problem = "it must answer `compact` with `context` or `operations`";
+            return Err(self.error(&during, problem));
         };
         apply::apply(context, &base, change).map_err(|problem| self.error(&during, &problem))?;
         Ok(self.extras(extras, spent))

@@ -109,8 +109,15 @@ fn is_zero(count: &u32) -> bool {
 /// A message of the program.
 pub(super) enum Answer {
     Ready,
-    Context(Vec<Piece>, Extras),
-    Operations(Vec<Operation>, Extras),
+    Changed(Change, Extras),
+}
+
+/// The change that a program asks for.
+pub(super) enum Change {
+    /// The new context as a whole.
+    Context(Vec<Piece>),
+    /// Single changes, in order.
+    Operations(Vec<Operation>),
 }
 
 /// An entry of the new context: an existing one by its id, or a new one.
@@ -169,9 +176,12 @@ pub(super) struct Written {
     pub text: String,
 }
 
-/// The optional fields of every answer to a compaction.
-#[derive(Debug, Default, Deserialize)]
+/// The fields of an answer to a compaction: one of the first two, by its type.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Extras {
+    messages: Option<Vec<Piece>>,
+    operations: Option<Vec<Operation>>,
     /// One for each call of a model that the program made.
     #[serde(default)]
     pub usage: Vec<Usage>,
@@ -200,22 +210,14 @@ pub(super) fn read(line: &str) -> Result<Answer, String> {
         Some(Json::String(kind)) => kind,
         _ => return Err("its answer has no `type`".to_owned()),
     };
-    let mut take = |name: &str| fields.remove(name).ok_or_else(|| format!("`{name}` is missing"));
     let within = |problem: String| format!("its answer `{kind}`: {problem}");
     match kind.as_str() {
-        "ready" => nothing_else(answer).map(|()| Answer::Ready).map_err(within),
-        "context" => {
-            let pieces = take("messages").and_then(|value| parse(value, "messages"));
-            let extras = || extras(answer);
-            pieces.and_then(|pieces| Ok(Answer::Context(pieces, extras()?))).map_err(within)
-        }
-        "operations" => {
-            let operations = take("operations").and_then(|value| parse(value, "operations"));
-            let extras = || extras(answer);
-            operations.and_then(|all| Ok(Answer::Operations(all, extras()?))).map_err(within)
-        }
+        "ready" => parse::<Nothing>(&answer).map(|Nothing {}| Answer::Ready).map_err(within),
+        "context" | "operations" => changed(&kind, &answer).map_err(within),
         "error" => {
-            let message = take("message").map_err(within)?;
+            let Some(message) = fields.get("message") else {
+                return Err(within("`message` is missing".to_owned()));
+            };
             let reported = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
             Err(format!("it reports an error{ITS_WORDS}{}", excerpt(&reported)))
         }
@@ -226,43 +228,39 @@ pub(super) fn read(line: &str) -> Result<Answer, String> {
     }
 }
 
-fn nothing_else(rest: Json) -> Result<(), String> {
-    match rest.as_object().and_then(|fields| fields.keys().next()) {
-        Some(key) => Err(format!("unknown field `{}`", excerpt(key))),
-        None => Ok(()),
+/// Further fields of an answer that has none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+fn changed(kind: &str, answer: &Json) -> Result<Answer, String> {
+    let mut extras: Extras = parse(answer)?;
+    let change = match (kind, extras.messages.take(), extras.operations.take()) {
+        ("context", Some(pieces), None) => Change::Context(pieces),
+        ("context", None, _) => return Err("`messages` is missing".to_owned()),
+        ("operations", None, Some(operations)) => Change::Operations(operations),
+        ("operations", _, None) => return Err("`operations` is missing".to_owned()),
+        _ => return Err("it has either `messages` or `operations`".to_owned()),
+    };
+    for Usage { input, output, latency_ms } in &extras.usage {
+        let tokens = *input.max(output);
+        if latency_ms.is_some_and(|ms| ms < 0.0) {
+            return Err("usage: a latency below 0".to_owned());
+        }
+        if tokens > MOST_TOKENS {
+            return Err(format!(
+                "usage: no model takes {tokens} tokens in a call (at most {MOST_TOKENS})"
+            ));
+        }
     }
+    Ok(Answer::Changed(change, extras))
 }
 
-fn extras(mut rest: Json) -> Result<Extras, String> {
-    let mut known = serde_json::Map::new();
-    for name in ["usage", "notice", "state"] {
-        let value = rest.as_object_mut().and_then(|fields| fields.remove(name));
-        known.extend(value.map(|value| (name.to_owned(), value)));
-    }
-    nothing_else(rest)?;
-    let extras: Extras = parse(Json::Object(known), "")?;
-    let odd = |call: &Usage| call.latency_ms.is_some_and(|ms| ms < 0.0);
-    let beyond = |call: &Usage| call.input.max(call.output) > MOST_TOKENS;
-    if extras.usage.iter().any(odd) {
-        return Err("usage: a latency below 0".to_owned());
-    }
-    match extras.usage.iter().find(|call| beyond(call)) {
-        Some(call) => Err(format!(
-            "usage: no model takes {} tokens in a call (at most {MOST_TOKENS})",
-            call.input.max(call.output)
-        )),
-        None => Ok(extras),
-    }
-}
-
-fn parse<T: DeserializeOwned>(value: Json, name: &str) -> Result<T, String> {
+fn parse<T: DeserializeOwned>(value: &Json) -> Result<T, String> {
     read_json(&value.to_string()).map_err(|(path, problem)| {
-        let joint = if path.starts_with('[') || name.is_empty() { "" } else { "." };
-        let path = if path == "." { String::new() } else { path };
-        // A name of the program's own may be of any length.
-        let place = format!("{name}{joint}{}", excerpt(&path));
         let problem = excerpt(&unquoted(&problem));
-        if place.is_empty() { problem } else { format!("{place}: {problem}") }
+        // A name of the program's own may be of any length.
+        if path == "." { problem } else { format!("{}: {problem}", excerpt(&path)) }
     })
 }
 
@@ -343,7 +341,9 @@ mod tests {
         let place = |at: &str| {
             let fold = format!(r#"{{"ids":["m1"],"into":[]{at}}}"#);
             let line = format!(r#"{{"type":"operations","operations":[{{"fold":{fold}}}]}}"#);
-            let Ok(Answer::Operations(operations, _)) = read(&line) else { panic!("{line}") };
+            let Ok(Answer::Changed(Change::Operations(operations), _)) = read(&line) else {
+                panic!("{line}")
+            };
             let Some(Operation::Fold { at, .. }) = operations.into_iter().next() else { panic!() };
             at
         };
@@ -355,7 +355,9 @@ mod tests {
     #[test]
     fn what_goes_with_an_answer_is_optional() {
         let plain = read(r#"{"type":"context","messages":[]}"#);
-        let Ok(Answer::Context(pieces, extras)) = plain else { panic!("it is an answer") };
+        let Ok(Answer::Changed(Change::Context(pieces), extras)) = plain else {
+            panic!("it is an answer")
+        };
         assert!(pieces.is_empty() && extras.usage.is_empty());
         assert_eq!((extras.notice, extras.state), (None, None));
     }

@@ -27,6 +27,18 @@ pub(super) struct Arrived {
     pub marks: Option<Vec<Owner>>,
 }
 
+/// The parts of one owner.
+#[derive(Default)]
+struct Owned<'a> {
+    /// How many were sent.
+    sent: usize,
+    /// How many arrived as they were sent, and how many others did.
+    untouched: usize,
+    others: usize,
+    /// The texts that arrived.
+    texts: Vec<&'a str>,
+}
+
 /// Compares what was sent with what arrived. Calls, results and tools are recognised by their
 /// names, texts by their order. What a saver adds belongs to the part before it.
 ///
@@ -35,9 +47,10 @@ pub(super) struct Arrived {
 pub(super) fn compare(sent: &[Part], arrived: &[Part]) -> Result<Arrived, String> {
     let matched = matched(sent, arrived)?;
     check_pairs(sent, arrived)?;
-    let mut texts: BTreeMap<Owner, Vec<&str>> = BTreeMap::new();
-    let mut untouched: BTreeMap<Owner, usize> = BTreeMap::new();
-    let mut added: BTreeMap<Owner, bool> = BTreeMap::new();
+    let mut owned: BTreeMap<Owner, Owned> = BTreeMap::new();
+    for part in sent {
+        owned.entry(part.owner).or_default().sent += 1;
+    }
     let mut marks = Vec::new();
     let mut owner = Owner::Preamble;
     for (part, origin) in arrived.iter().zip(&matched) {
@@ -51,41 +64,34 @@ pub(super) fn compare(sent: &[Part], arrived: &[Part]) -> Result<Arrived, String
         if !is_tool {
             owner = own;
         }
-        let same = origin.is_some_and(|at| same(&sent[at], part));
-        *untouched.entry(own).or_default() += usize::from(same);
-        *added.entry(own).or_default() |= !same;
+        // Where nothing was sent before the conversation, what arrives there was added.
+        let parts = owned.entry(own).or_default();
+        if origin.is_some_and(|at| same(&sent[at], part)) {
+            parts.untouched += 1;
+        } else {
+            parts.others += 1;
+        }
         if part.kind != Kind::Image {
-            texts.entry(own).or_default().push(&part.text);
+            parts.texts.push(&part.text);
         }
         if part.marked {
             marks.push(own);
         }
     }
-    let mut expected: BTreeMap<Owner, usize> = BTreeMap::new();
-    for part in sent {
-        *expected.entry(part.owner).or_default() += 1;
-    }
     let mut result = Arrived::default();
-    let is_whole = |owner: &Owner, count: usize| {
-        untouched.get(owner).copied().unwrap_or(0) == count
-            && !added.get(owner).copied().unwrap_or(false)
-    };
-    for (owner, count) in expected {
-        let text = || texts.get(&owner).map(|texts| texts.join("\n"));
+    owned.retain(|_, parts| parts.untouched < parts.sent || parts.others > 0);
+    for (owner, Owned { texts, .. }) in owned {
         match owner {
-            _ if is_whole(&owner, count) => {}
             Owner::Required => {}
-            Owner::Preamble => result.preamble = Some(text().unwrap_or_default()),
+            Owner::Preamble => result.preamble = Some(texts.join("\n")),
             Owner::Message(at) => {
-                let arrival = text().map_or(Arrival::Dropped, Arrival::Changed);
+                let arrival = match &texts[..] {
+                    [] => Arrival::Dropped,
+                    texts => Arrival::Changed(texts.join("\n")),
+                };
                 result.messages.insert(at, arrival);
             }
         }
-    }
-    // Where nothing was sent before the conversation, what arrives there was added.
-    let bare = sent.iter().all(|part| part.owner != Owner::Preamble);
-    if let Some(own) = texts.get(&Owner::Preamble).filter(|_| bare) {
-        result.preamble = Some(own.join("\n"));
     }
     let sent_marks: Vec<Owner> = sent.iter().filter(|p| p.marked).map(|p| p.owner).collect();
     result.marks = (marks != sent_marks).then_some(marks);

@@ -225,12 +225,6 @@ fn short(text: &str) -> String {
 static RUNNING: Mutex<()> = Mutex::const_new(());
 
 impl Proxy {
-    /// Its command, or its address.
-    pub fn name(&self) -> String {
-        let ProxyParameters { url, command, .. } = &self.parameters;
-        url.clone().unwrap_or_else(|| command.join(" "))
-    }
-
     /// Lets the session pass.
     ///
     /// # Errors

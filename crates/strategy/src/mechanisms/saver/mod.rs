@@ -27,7 +27,6 @@ mod wire;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -56,8 +55,9 @@ pub static FILTER: MechanismSpec = MechanismSpec {
         let parameters: FilterParameters = build.read()?;
         check_command(&parameters.command)?;
         check_timeout(parameters.timeout)?;
-        let filter = intercept::Filter { parameters, folder: build.folder.map(Path::to_owned) };
-        Ok(Box::new(Saver::new(build, Source::Filter(filter))))
+        let command = parameters.command.join(" ");
+        let filter = intercept::Filter { parameters, folder: build.strategy.folder.clone() };
+        Ok(Box::new(Saver::new(build, &command, Source::Filter(filter))))
     },
     ..MechanismSpec::PLAIN
 };
@@ -67,7 +67,12 @@ pub static PROXY: MechanismSpec = MechanismSpec {
     name: "proxy",
     summary: "Sends every request through a token saver's proxy, and takes what arrives behind it",
     is_view: true,
-    build: |build| Ok(Box::new(Saver::new(build, Source::Proxy(Box::new(proxy(build)?))))),
+    build: |build| {
+        let proxy = Box::new(proxy(build)?);
+        let ProxyParameters { url, command, .. } = &proxy.parameters;
+        let name = url.clone().unwrap_or_else(|| command.join(" "));
+        Ok(Box::new(Saver::new(build, &name, Source::Proxy(proxy))))
+    },
     ..MechanismSpec::PLAIN
 };
 
@@ -205,7 +210,7 @@ fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {
     }
     check_timeout(parameters.start_timeout)?;
     check_timeout(parameters.timeout)?;
-    let (folder, source) = (build.folder.map(Path::to_owned), build.source.to_owned());
+    let (folder, source) = (build.strategy.folder.clone(), build.strategy.source.clone());
     Ok(intercept::Proxy { parameters, folder, source, handle })
 }
 
@@ -256,7 +261,8 @@ enum Source {
 #[derive(Clone)]
 struct Saver {
     source: Arc<Source>,
-    strategy: String,
+    /// Its strategy, and its command or address.
+    name: String,
     hash: String,
     redacts: bool,
     /// What arrived, once it is known.
@@ -273,12 +279,12 @@ struct Saver {
 type Passage = OnceCell<Result<Arc<Intercepted>, String>>;
 
 impl Saver {
-    fn new(build: &Build<'_>, source: Source) -> Self {
+    fn new(build: &Build<'_>, command: &str, source: Source) -> Self {
         Self {
             source: Arc::new(source),
-            strategy: build.strategy.to_owned(),
-            hash: build.hash.to_owned(),
-            redacts: build.redacts,
+            name: format!("strategy `{}`, `{command}`", build.strategy.name),
+            hash: build.strategy.hash.clone(),
+            redacts: build.strategy.redacts,
             done: None,
             whole: Vec::new(),
             applied: 0,
@@ -303,14 +309,8 @@ impl Saver {
             passed.map(|passed| Arc::new(passed.restored(&originals)))
         };
         let passed = passage.get_or_init(|| pass).await.clone();
-        passed.map_err(|problem| {
-            let command = match &*self.source {
-                Source::Filter(filter) => filter.parameters.command.join(" "),
-                Source::Proxy(proxy) => proxy.name(),
-            };
-            let strategy = &self.strategy;
-            MechanismError::Outside(format!("strategy `{strategy}`, `{command}`: {problem}"))
-        })
+        let name = &self.name;
+        passed.map_err(|problem| MechanismError::Outside(format!("{name}: {problem}")))
     }
 
     /// The position of a message of the whole session in this recording.

@@ -102,7 +102,7 @@ impl Summary {
     /// the conversation in a stage that is always run.
     fn may_have_enough(&self, context: &Context) -> bool {
         let fold = self.parameters.fold_responses;
-        let need = fold + self.parameters.keep.counted_responses();
+        let need = fold + self.parameters.keep.responses.unwrap_or(0);
         let is_response = |id: &EntryId| {
             context.original(*id).is_some_and(|message| message.role == Role::Assistant)
         };
@@ -227,7 +227,7 @@ impl Summary {
         let summary = format!("{}\n\n{text}", self.parameters.marker);
         let opening = self.parameters.opening.clone().map(|text| (Role::User, text));
         let answer = self.parameters.reply.clone().map(|text| (Role::Assistant, text));
-        let parts = [opening, Some((self.parameters.role.role(), summary)), answer];
+        let parts = [opening, Some((self.parameters.role, summary)), answer];
         (text, parts.into_iter().flatten().collect())
     }
 
@@ -342,8 +342,9 @@ struct Parameters {
     pub merge: Merge,
     /// Largest size of a summary merged by sections, in tokens.
     pub max_summary: Option<u64>,
-    #[serde(default)]
-    pub role: Speaker,
+    /// The role of the summary's message.
+    #[serde(default = "users")]
+    pub role: Role,
     /// First line of the summary.
     #[serde(default = "marker")]
     pub marker: String,
@@ -368,11 +369,18 @@ impl Parameters {
         if parameters.request == Request::Prefix && parameters.tool_text.is_some() {
             return Err("`tool_text` shortens messages, and a prefix is sent as it is".into());
         }
+        if parameters.role == Role::Tool {
+            return Err("role: a summary is no result of a tool".into());
+        }
         if (parameters.merge == Merge::Sections) != parameters.max_summary.is_some() {
             return Err("`merge = \"sections\"` and `max_summary` go together".into());
         }
         Ok(parameters)
     }
+}
+
+fn users() -> Role {
+    Role::User
 }
 
 fn marker() -> String {
@@ -388,24 +396,4 @@ enum Merge {
     Rewrite,
     /// Only new messages are summarised, and the result is added to its sections.
     Sections,
-}
-
-/// The role of the summary's message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Speaker {
-    #[default]
-    User,
-    Assistant,
-    System,
-}
-
-impl Speaker {
-    pub fn role(self) -> Role {
-        match self {
-            Speaker::User => Role::User,
-            Speaker::Assistant => Role::Assistant,
-            Speaker::System => Role::System,
-        }
-    }
 }

@@ -60,28 +60,16 @@ fn shortened(sections: &mut [Section], max_tokens: u64, counter: &Counter) {
         section.lines.iter().map(|line| counter.count(line) + 1).collect()
     };
     let mut sizes: Vec<Vec<u64>> = sections.iter().map(sizes).collect();
-    let mut sums: Vec<u64> = sizes.iter().map(|sizes| sizes.iter().sum()).collect();
     let mut excess = counter.count(&write(sections)).saturating_sub(max_tokens);
+    let mut last = None;
     while excess > 0 {
-        let Some(longest) = (0..sums.len()).rev().max_by_key(|&at| sums[at]) else { return };
-        // The lines of a section are removed from its beginning: count first,
-        // then cut once.
-        let (mut count, mut freed) = (0, 0);
-        let second = (0..sums.len()).filter(|&at| at != longest).map(|at| sums[at]).max();
-        while count < sizes[longest].len()
-            && freed < excess
-            && (count == 0 || sums[longest] - freed >= second.unwrap_or(0))
-        {
-            freed += sizes[longest][count];
-            count += 1;
-        }
-        if count == 0 {
-            return;
-        }
-        sections[longest].lines.drain(..count);
-        sizes[longest].drain(..count);
-        sums[longest] -= freed;
-        excess = excess.saturating_sub(freed);
+        // Of equally long ones the section that was shortened last, or the first.
+        let length = |at: &usize| (sizes[*at].iter().sum::<u64>(), last == Some(*at));
+        let longest = (0..sizes.len()).rev().max_by_key(length);
+        let Some(longest) = longest.filter(|&at| !sizes[at].is_empty()) else { return };
+        last = Some(longest);
+        sections[longest].lines.remove(0);
+        excess = excess.saturating_sub(sizes[longest].remove(0));
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Tail {
     /// Number of messages.
     messages: Option<usize>,
     /// Number of responses of the agent, with the messages between them.
-    responses: Option<usize>,
+    pub(super) responses: Option<usize>,
     /// Number of turns of the user.
     turns: Option<usize>,
     /// Where a tail limited by tokens may begin.
@@ -115,11 +115,6 @@ impl Tail {
             Some(limit) => self.within(limit, context, host, &cuts).min(all),
             None => all,
         }
-    }
-
-    /// Least number of responses in the tail, where it is counted in them.
-    pub(super) fn counted_responses(self) -> usize {
-        self.responses.unwrap_or(0)
     }
 
     /// Largest number of tokens in the tail.
