@@ -277,14 +277,16 @@ impl Context {
         if range.is_empty() || into.is_empty() {
             return Err(OpError::EmptyFold);
         }
-        if let InsertAt::Note(key) = &at
-            && !matches!(into.as_slice(), [(Role::System, _)])
-        {
-            return Err(OpError::NotANote(key.clone()));
-        }
-        let slots: Result<Vec<usize>, OpError> = range.iter().map(|&id| self.known(id)).collect();
-        let first = slots?.into_iter().min().unwrap_or(0);
-        let after = if let InsertAt::Behind(id) = at { self.known(id)? + 1 } else { 0 };
+        let slots = range.iter().map(|&id| self.known(id)).collect::<Result<Vec<_>, _>>()?;
+        let anchor = match &at {
+            InsertAt::InPlace => slots.into_iter().min().unwrap_or(0),
+            InsertAt::Behind(id) => self.known(*id)? + 1,
+            InsertAt::Head => {
+                self.slots.order().iter().take_while(|id| id.index().is_none()).count()
+            }
+            InsertAt::Note(_) if matches!(into.as_slice(), [(Role::System, _)]) => 0,
+            InsertAt::Note(key) => return Err(OpError::NotANote(key.clone())),
+        };
         let cover = self.covers.len() as u32;
         self.covers.push(Cover::default());
         for &id in &range {
@@ -292,11 +294,8 @@ impl Context {
         }
         let gone: BTreeSet<EntryId> = range.into_iter().collect();
         let new = match at {
-            InsertAt::InPlace => self.insert_cover(&gone, into, cover, first),
-            InsertAt::Behind(_) => self.insert_cover(&gone, into, cover, after),
-            InsertAt::Head => {
-                let head = self.slots.order().iter().take_while(|id| id.index().is_none()).count();
-                self.insert_cover(&gone, into, cover, head)
+            InsertAt::InPlace | InsertAt::Behind(_) | InsertAt::Head => {
+                self.insert_cover(&gone, into, cover, anchor)
             }
             InsertAt::Note(key) => {
                 let text = into.into_iter().map(|(_, text)| text).collect();

@@ -81,10 +81,7 @@ fn images(context: &Context, message: MessageIndex) -> u32 {
         Block::ToolResult { images, .. } => *images,
         _ => 0,
     };
-    match context.original(EntryId::message(message)) {
-        Some(original) if !context.is_edited(EntryId::message(message)) => original.images(),
-        _ => context.blocks(message).iter().map(count).sum(),
-    }
+    context.blocks(message).iter().map(count).sum()
 }
 
 /// Sets a note unless it already has that text.

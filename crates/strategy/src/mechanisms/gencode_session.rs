@@ -289,13 +289,11 @@ fn describe(arguments: &Json, files: &FileTools, writes: bool) -> String {
 
 fn usage(tool: String, uses: &[String]) -> ToolUsage {
     let mut counted: Vec<(&String, u32)> = Vec::new();
-    let mut known: BTreeMap<&String, usize> = BTreeMap::new();
     for text in uses.iter().filter(|text| !text.is_empty()) {
-        let at = *known.entry(text).or_insert_with(|| {
-            counted.push((text, 0));
-            counted.len() - 1
-        });
-        counted[at].1 += 1;
+        match counted.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((text, 1)),
+        }
     }
     // The sort is stable: the older of two equally frequent uses stays first.
     counted.sort_by_key(|&(_, count)| std::cmp::Reverse(count));

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -51,12 +51,10 @@ const GLANCE: Duration = Duration::from_millis(1);
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// How to start a program. No shell is involved.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Launch {
-    /// A name to look up in `PATH`, or a path from the folder.
-    pub program: String,
-    /// Arguments passed to the program.
-    pub arguments: Vec<String>,
+    /// The program, a name to look up in `PATH` or a path from the folder, and its arguments.
+    pub command: Vec<String>,
     /// Its working directory: the strategy's folder.
     pub folder: PathBuf,
     /// Variables of its environment besides those of this process.
@@ -68,9 +66,11 @@ pub(super) struct Launch {
 impl Launch {
     /// A name without a separator is looked up in `PATH`.
     fn path(&self) -> PathBuf {
-        match Path::new(&self.program).components().count() {
-            1 if !self.program.contains(std::path::is_separator) => PathBuf::from(&self.program),
-            _ => self.folder.join(&self.program),
+        let program = &self.command[0];
+        if program.contains(std::path::is_separator) {
+            self.folder.join(program)
+        } else {
+            PathBuf::from(program)
         }
     }
 
@@ -78,7 +78,7 @@ impl Launch {
     /// with time and I/O.
     fn start(&self, input: Stdio) -> Result<(Child, ChildStdout, Words), Fault> {
         let mut command = Command::new(self.path());
-        command.args(&self.arguments).current_dir(&self.folder);
+        command.args(&self.command[1..]).current_dir(&self.folder);
         self.hidden.iter().for_each(|name| {
             command.env_remove(name);
         });
@@ -91,7 +91,7 @@ impl Launch {
             Fault::Other(format!(
                 "`{}` cannot be started: {e} (a name is looked up in PATH, a path from the \
                  strategy's folder)",
-                self.program
+                self.command[0]
             ))
         })?;
         let (Some(output), Some(error)) = (child.stdout.take(), child.stderr.take()) else {
@@ -103,8 +103,7 @@ impl Launch {
 
 impl fmt::Display for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.program)?;
-        self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
+        f.write_str(&self.command.join(" "))
     }
 }
 
@@ -455,20 +454,16 @@ impl Drop for Words {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     /// Nothing here waits as long as this.
     const LONG: Duration = Duration::from_secs(60);
 
     fn launch(program: &str, arguments: &[&str]) -> Launch {
-        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        Launch {
-            program: program.to_owned(),
-            arguments,
-            folder: std::env::temp_dir(),
-            environment: Vec::new(),
-            hidden: Vec::new(),
-        }
+        let command = [program].iter().chain(arguments).map(|&word| word.to_owned()).collect();
+        Launch { command, folder: std::env::temp_dir(), ..Launch::default() }
     }
 
     fn shell(script: &str) -> Program {

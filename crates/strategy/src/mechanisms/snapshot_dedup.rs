@@ -15,7 +15,7 @@ use toml::Value;
 
 use crate::context::{Context, EntryId, Op};
 use crate::mechanism::{BuildError, Mechanism, MechanismError, MechanismSpec, Outcome, Work};
-use recap_core::model::{Block, CallId, MessageIndex};
+use recap_core::model::{CallId, MessageIndex};
 
 /// The mechanism that removes superseded snapshots.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -116,15 +116,8 @@ impl SnapshotDedup {
             let Some((call_id, call)) = context.call_of(id) else {
                 continue;
             };
-            let Some(maker) = context.original(EntryId::message(call.message)) else {
-                continue;
-            };
-            let Some(Block::ToolCall { name, arguments, .. }) =
-                maker.blocks.get(call.block as usize)
-            else {
-                continue;
-            };
-            let Some(identity) = self.identity(name, arguments) else {
+            let arguments = context.recording().session.arguments(call);
+            let Some(identity) = self.identity(&call.tool, arguments) else {
                 continue;
             };
             let snapshots = self.seen.snapshots.entry(identity.clone()).or_default();

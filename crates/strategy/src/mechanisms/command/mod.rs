@@ -28,7 +28,7 @@ use crate::mechanism::{
     Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Work,
 };
 use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, ShownCall, WireEntry, excerpt};
-use recap_core::model::{Block, Call};
+use recap_core::model::Call;
 
 /// The mechanism that asks a program.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -116,21 +116,15 @@ impl Clone for Asker {
 impl Asker {
     fn new(build: &Build<'_>) -> Result<Self, BuildError> {
         let Parameters { command, files, timeouts, parameters } = build.read()?;
-        let Some((program, arguments)) = command.split_first() else {
+        if command.is_empty() {
             return Err("`command` must name a program, such as [\"python3\", \"mine.py\"]".into());
-        };
-        if program.is_empty() || files.iter().any(String::is_empty) {
+        }
+        if command[0].is_empty() || files.iter().any(String::is_empty) {
             return Err("`command` and `files` must name something".into());
         }
         let folder = build.strategy.folder.clone();
         let folder = folder.ok_or("a program runs only from a strategy file of your own")?;
-        let launch = Launch {
-            program: program.clone(),
-            arguments: arguments.to_vec(),
-            folder,
-            environment: Vec::new(),
-            hidden: Vec::new(),
-        };
+        let launch = Launch { command, folder, ..Launch::default() };
         let Timeouts { start, call, total } = timeouts;
         if [start, call, total].iter().any(|seconds| timeout_of(*seconds).is_none()) {
             return Err(format!("`timeouts` are seconds above 0, at most {LONGEST_WAIT}").into());
@@ -264,16 +258,12 @@ impl Asker {
 fn shown(context: &Context, id: EntryId) -> Option<WireEntry<'_>> {
     let entry = context.entry(id)?;
     let made = id.index().map_or(&[][..], |index| context.recording().calls_in(index));
-    let source = context.original(id);
-    let calls = made.iter().filter(|call| !context.is_call_removed(call)).map(|call| {
-        let block = source.and_then(|message| message.blocks.get(call.block as usize));
-        let arguments = block.and_then(|block| match block {
-            Block::ToolCall { arguments, .. } => Some(arguments.clone()),
-            _ => None,
-        });
-        ShownCall { arguments, ..named(call) }
-    });
-    let images = match source {
+    let session = &context.recording().session;
+    let calls = made
+        .iter()
+        .filter(|call| !context.is_call_removed(call))
+        .map(|call| ShownCall { arguments: Some(session.arguments(call).clone()), ..named(call) });
+    let images = match context.original(id) {
         Some(message) if !context.is_edited(id) => message.images(),
         _ => 0,
     };
@@ -387,13 +377,8 @@ mod tests {
     }
 
     fn asker(script: &str) -> Asker {
-        let launch = Launch {
-            program: "sh".to_owned(),
-            arguments: vec!["-c".to_owned(), script.to_owned()],
-            folder: std::env::temp_dir(),
-            environment: Vec::new(),
-            hidden: Vec::new(),
-        };
+        let command = ["sh", "-c", script].map(str::to_owned).to_vec();
+        let launch = Launch { command, folder: std::env::temp_dir(), ..Launch::default() };
         Asker {
             launch,
             strategy: "mine".to_owned(),

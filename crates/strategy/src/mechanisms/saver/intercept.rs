@@ -100,8 +100,7 @@ fn launch(command: &[String], folder: Option<&PathBuf>, home: &TempDir) -> Launc
     let hidden = names.filter(|name| is_key(name) || name.starts_with("XDG_"));
     let path = home.path().display().to_string();
     Launch {
-        program: command[0].clone(),
-        arguments: command[1..].to_vec(),
+        command: command.to_vec(),
         folder: folder.cloned().unwrap_or_else(|| home.path().to_owned()),
         environment: vec![("HOME".to_owned(), path)],
         hidden: hidden.collect(),

@@ -92,23 +92,20 @@ impl Tail {
     /// `summary` is the size that the summary may have.
     pub(super) fn cut(self, context: &Context, host: &Host<'_>, summary: u64) -> MessageIndex {
         let cuts = Cuts::of(context);
-        let recorded = || context.stored().filter_map(EntryId::index);
-        let nth_newest = |keep: usize, counts: &dyn Fn(Role) -> bool| {
-            let role = |index: &MessageIndex| {
-                context.original(EntryId::message(*index)).map(|message| message.role)
+        let counts = [
+            (self.messages, None),
+            (self.responses, Some(Role::Assistant)),
+            (self.turns, Some(Role::User)),
+        ];
+        let given = counts.into_iter().find_map(|(keep, only)| Some((keep?, only)));
+        if let Some((keep, only)) = given {
+            let counts = |id: &EntryId| {
+                let role = context.original(*id).map(|message| message.role);
+                role.is_some() && (only.is_none() || only == role)
             };
-            let counted = recorded().rev().filter(|index| role(index).is_some_and(counts));
+            let nth_newest = context.stored().rev().filter(counts).nth(keep - 1);
             // If there are fewer, all of them stay.
-            cuts.back_to_whole(counted.into_iter().nth(keep - 1).unwrap_or(0))
-        };
-        if let Some(keep) = self.messages {
-            return nth_newest(keep, &|_| true);
-        }
-        if let Some(keep) = self.responses {
-            return nth_newest(keep, &|role| role == Role::Assistant);
-        }
-        if let Some(keep) = self.turns {
-            return nth_newest(keep, &|role| role == Role::User);
+            return cuts.back_to_whole(nth_newest.and_then(EntryId::index).unwrap_or(0));
         }
         let all = cuts.back_to_whole(context.seen_count());
         match self.limit(context, host, summary) {
