@@ -186,6 +186,9 @@ impl Mask {
     /// Its text then, and the weight of that.
     fn form(&self, context: &Context, id: EntryId) -> Option<(String, Weight)> {
         let clip = self.parameters.clip;
+        if clip.is_some_and(|clip| clip.is_surely_short(context.weight_of(id).units)) {
+            return None;
+        }
         let (_, output) = context.original(id)?.tool_result()?;
         let tool = context.call_of(id).map(|(_, call)| call.tool.clone()).unwrap_or_default();
         let lines = line_count(output).to_string();
@@ -261,6 +264,14 @@ pub(super) struct Clip {
     pub tail: usize,
 }
 
+impl Clip {
+    /// Whether a text of this many UTF-16 units is certainly short enough: it
+    /// cannot have more characters.
+    fn is_surely_short(self, units: u64) -> bool {
+        self.unit == Unit::Characters && units <= (self.head + self.tail) as u64
+    }
+}
+
 /// The unit in which a text is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -273,18 +284,39 @@ pub(super) enum Unit {
 
 /// The two ends with a marker between them; `None` where they cover the whole text.
 pub(super) fn clipped(text: &str, clip: Clip, marker: &str) -> Option<String> {
-    let starts: Vec<usize> = match clip.unit {
-        Unit::Characters => text.char_indices().map(|(at, _)| at).collect(),
+    let (head, tail) = match clip.unit {
+        Unit::Characters => {
+            let starts = || text.char_indices().map(|(at, _)| at);
+            let count = text.chars().count();
+            ends((starts(), starts().rev(), count), clip, text.len())?
+        }
         Unit::Lines => {
             let ends_of_lines = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-            std::iter::once(0).chain(ends_of_lines).filter(|&at| at < text.len()).collect()
+            let starts = std::iter::once(0).chain(ends_of_lines).filter(|&at| at < text.len());
+            let starts: Vec<usize> = starts.collect();
+            let known = starts.iter().copied();
+            ends((known.clone(), known.rev(), starts.len()), clip, text.len())?
         }
     };
-    let tail = starts.len().checked_sub(clip.tail).filter(|&at| at > clip.head)?;
-    let (head, tail) = (starts[clip.head], starts.get(tail).map_or(text.len(), |&at| at));
     let (head, tail) = (text[..head].trim_end_matches('\n'), &text[tail..]);
     let parts = [head, marker, tail].into_iter().filter(|part| !part.is_empty());
     Some(parts.collect::<Vec<_>>().join("\n"))
+}
+
+/// Where the beginning ends and where the end begins, of a text with so many
+/// pieces that start there, from either side.
+fn ends(
+    (mut starts, mut from_behind, count): (
+        impl Iterator<Item = usize>,
+        impl Iterator<Item = usize>,
+        usize,
+    ),
+    clip: Clip,
+    length: usize,
+) -> Option<(usize, usize)> {
+    count.checked_sub(clip.tail).filter(|&at| at > clip.head)?;
+    let tail = clip.tail.checked_sub(1).map_or(Some(length), |before| from_behind.nth(before));
+    Some((starts.nth(clip.head)?, tail?))
 }
 
 #[cfg(test)]
@@ -325,6 +357,13 @@ mod tests {
         assert_eq!(cut(2, 0).as_deref(), Some("äb\n…"));
         assert_eq!(cut(2, 3), None);
         assert_eq!(clipped("", clip(Unit::Lines, 0, 0), "…"), None);
+    }
+
+    #[test]
+    fn text_of_few_enough_units_is_surely_short() {
+        let ends = clip(Unit::Characters, 2, 3);
+        assert!(ends.is_surely_short(5) && !ends.is_surely_short(6));
+        assert!(!clip(Unit::Lines, 2, 3).is_surely_short(5), "lines are counted in the text");
     }
 
     // The mechanism `mask`, parameter by parameter.

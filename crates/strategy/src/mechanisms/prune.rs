@@ -6,7 +6,7 @@
 //! output, the newest 2,000 kept, the bare tool name in place of the output,
 //! once per boundary, per-tool and global policies).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -90,12 +90,28 @@ fn lis_safeguard() -> f64 {
 struct Prune {
     marker: Prompt,
     parameters: Parameters,
+    /// As of the last run.
+    newest: Newest,
+}
+
+/// The newest results, which are protected. Results that arrive are added; only an edit or a
+/// fold makes it be computed again.
+#[derive(Clone, Default)]
+struct Newest {
+    /// With their sizes, oldest first.
+    results: VecDeque<(CallId, EntryId, u64)>,
+    /// The sum of their sizes.
+    size: u64,
+    /// The last entry that was looked at.
+    through: Option<EntryId>,
+    /// The state of the context for which this was computed.
+    changes: u64,
 }
 
 impl Prune {
     fn new(parameters: Parameters) -> Result<Self, BuildError> {
         let marker = Prompt::new(&parameters.marker, &["tool"])?;
-        Ok(Self { marker, parameters })
+        Ok(Self { marker, parameters, newest: Newest::default() })
     }
 
     /// How much of the newest output stays this time; `None`: nothing is pruned.
@@ -124,25 +140,55 @@ impl Prune {
     /// within the bound (how-it-works §20). What is older than a result that was replaced before
     /// has been replaced with it.
     fn unprotected(
+        &mut self,
         context: &Context,
         host: &Host<'_>,
         floor: Option<EntryId>,
         protect: u64,
     ) -> Vec<(CallId, EntryId)> {
-        let (mut found, mut size) = (Vec::new(), 0);
-        for id in context.stored().rev().take_while(|id| Some(*id) > floor) {
-            let Some((call, _)) = context.call_of(id) else { continue };
-            size += host.size(context.weight_of(id));
-            if size <= protect {
-                continue;
-            }
-            if context.is_edited(id) {
-                break;
-            }
+        let newest = &mut self.newest;
+        let is_above = |result: &(_, EntryId, _)| Some(result.1) > floor;
+        if newest.changes != context.changes() || !newest.results.front().is_none_or(is_above) {
+            *newest = Newest { changes: context.changes(), ..Newest::default() };
+        }
+        newest.read_on(context, host, floor, protect);
+        let mut found = Vec::new();
+        while newest.size > protect
+            && let Some((call, id, size)) = newest.results.pop_front()
+        {
+            newest.size -= size;
             found.push((call, id));
         }
-        found.reverse();
+        let replaced = found.iter().rposition(|(_, id)| context.is_edited(*id));
+        found.drain(..replaced.map_or(0, |at| at + 1));
         found
+    }
+}
+
+impl Newest {
+    /// Adds the results since the last run: a walk backwards.
+    fn read_on(
+        &mut self,
+        context: &Context,
+        host: &Host<'_>,
+        floor: Option<EntryId>,
+        protect: u64,
+    ) {
+        let from = self.through.max(floor);
+        let (mut added, mut size) = (Vec::new(), 0);
+        for id in context.stored().rev().take_while(|id| Some(*id) > from) {
+            let Some((call, _)) = context.call_of(id) else { continue };
+            let own = host.size(context.weight_of(id));
+            size += own;
+            added.push((call, id, own));
+            if size > protect && context.is_edited(id) {
+                (self.results, self.size) = Default::default();
+                break;
+            }
+        }
+        self.size += size;
+        self.results.extend(added.into_iter().rev());
+        self.through = context.seen().next_back();
     }
 }
 
@@ -155,7 +201,7 @@ impl Mechanism for Prune {
             return Ok(outcome);
         };
         let floor = shared.pruned_through.filter(|_| self.parameters.once_per_boundary);
-        let results = Self::unprotected(context, host, floor, protect);
+        let results = self.unprotected(context, host, floor, protect);
         let Some(&(_, newest)) = results.last() else {
             return Ok(outcome);
         };
@@ -176,6 +222,7 @@ impl Mechanism for Prune {
                 "prunedAt": host.now.to_string(), "summarize": summarize});
             outcome.records.push(Record::new("pruned", body));
         }
+        self.newest.changes = context.changes();
         shared.pruned_through = Some(newest);
         let saved = host.size(before).saturating_sub(host.size(context.weight()));
         let body = json!({"count": results.len(), "tokensSaved": saved});
