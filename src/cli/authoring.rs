@@ -117,7 +117,7 @@ pub(super) fn read(path: &Path, datasets: &[Dataset]) -> Result<Questions, Failu
     Ok(Questions::Given(questions, blake3::hash(&bytes).to_hex().to_string()))
 }
 
-/// The first errors of a file, a line each.
+/// The first errors of a file, a line each; a file is refused for at least one.
 fn refused(errors: &[DatasetError]) -> Failure {
     let shown = errors.iter().take(20).map(ToString::to_string).collect::<Vec<_>>().join("\n");
     Failure::usage(shown).help(errors[0].help())

@@ -85,7 +85,8 @@ impl Case {
             ("$refused", words) => return self.refused(words),
             (verb, words) if verb.starts_with('$') => {
                 self.run(words);
-                return self.ran.code == verb[1..].parse().unwrap_or(0);
+                let code = if verb == "$" { "0" } else { &verb[1..] };
+                return self.ran.code == code.parse::<i32>().expect("an exit code");
             }
             (">", _) => return is_told(&self.ran.out),
             ("2>", _) => return is_told(&self.ran.err),
