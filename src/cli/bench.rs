@@ -209,7 +209,6 @@ fn replay(
         Err(Stopped(exit)) => {
             // Dropping unfinished cells ends the programs that they started.
             drop(work);
-            model_session.report_abandoned();
             folder.append_calls(model_session.calls.take())?;
             interrupted(arguments, &folder, exit)
         }

@@ -254,21 +254,9 @@ impl ModelSession {
     pub fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
         let done = Work::new(1)?.run_until(work, self.wind_up());
         done.map_err(|stopped| {
-            self.report_abandoned();
             Failure::from(stopped)
                 .help("with --cassette FILE --record, a second run pays only for the rest")
         })
-    }
-
-    /// Says how many calls were abandoned at a signal, and what they may have cost.
-    pub fn report_abandoned(&self) {
-        let (calls, usd) = self.calls.abandoned();
-        if calls > 0 {
-            let calls = counted(calls, "call");
-            wire::say(&format!(
-                "note: {calls} without a reply may have been billed, up to ${usd:.4} by known prices"
-            ));
-        }
     }
 
     /// Stops the answerer's calls once every judge is stopped, where all of them are models.

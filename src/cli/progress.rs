@@ -68,8 +68,8 @@ impl Progress {
     fn calls(&self, calls: &[CallRow]) {
         let mut state = self.state.lock().expect("showing does not panic");
         state.calls += calls.len();
-        // A rejected call is not billed; what an abandoned one cost is not known.
-        let free = [CallOutcome::Unavailable, CallOutcome::Rejected, CallOutcome::Abandoned];
+        // A rejected call is not billed.
+        let free = [CallOutcome::Unavailable, CallOutcome::Rejected];
         for call in calls.iter().filter(|call| !free.contains(&call.outcome)) {
             state.usd = state.usd.zip(call.usd).map(|(sum, usd)| sum + usd);
         }

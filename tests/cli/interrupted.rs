@@ -243,10 +243,7 @@ fn signal_waits_for_the_reply_under_way() {
 /// them fit into, and a signal during the third.
 #[test]
 fn cap_holds_over_signals_and_resumption() {
-    for (name, told) in [
-        ("-KILL", ""),
-        ("-INT", "note: 1 call without a reply may have been billed, up to $1.2000"),
-    ] {
+    for name in ["-KILL", "-INT"] {
         let desk = Desk::new();
         crate::roles::talk(&desk);
         let price = json!({"openai/m": {"input_cost_per_token": 0, "output_cost_per_token": 0.01,
@@ -274,7 +271,6 @@ fn cap_holds_over_signals_and_resumption() {
         process.store(started.id(), Ordering::SeqCst);
         let ended = started.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert!(said.contains(told), "{name}: {said}");
         let resumable =
             said.contains("--resume finishes the run; replies of models so far are kept in run");
         assert_eq!(resumable, name == "-INT", "{name}: {said}");
@@ -282,12 +278,6 @@ fn cap_holds_over_signals_and_resumption() {
         let resumed = desk.recap_at(&base, &options);
         assert_eq!((resumed.code, server.requests()), (3, 6), "{name}: {resumed:?}");
         assert!(resumed.err.contains("the budget is used up"), "{name}: {}", resumed.err);
-        let calls = desk.csv("run/calls.csv");
-        let abandoned = calls.iter().filter(|call| call["outcome"] == "abandoned");
-        let figures = ["uncached", "output", "cost_usd", "attempts"];
-        let abandoned: Vec<_> = abandoned.map(|call| figures.map(|name| &*call[name])).collect();
-        let expected: &[_] = if name == "-INT" { &[["", "", "", "1"]] } else { &[] };
-        assert_eq!(abandoned, expected, "{name}");
     }
 }
 

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use crate::http::{Response, ResponseTiming, TransportError};
@@ -69,7 +70,7 @@ fn decoded(response: Response, endpoint: &Endpoint, clock: fn() -> Timestamp) ->
     let error = provider.decode(response.status, clean.as_bytes()).err().unwrap_or(error);
     match error {
         WireError::Fault(fault) => {
-            let wait = response.retry_after.wait(&response.body, clock);
+            let wait = asked_wait(&response.headers, &response.body, clock);
             let message = endpoint.scrub(&fault.message);
             Attempt::Fault(Fault { message, ..fault }, wait)
         }
@@ -132,36 +133,23 @@ impl RetryPolicy {
     }
 }
 
-/// The headers of a response that say when to come back, where they are text.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RetryAfter {
-    /// The `retry-after-ms` header.
-    pub(super) ms: Option<String>,
-    /// The `retry-after` header.
-    pub(super) after: Option<String>,
-    /// The `date` header: a date to come back at refers to the server's own clock.
-    pub(super) date: Option<String>,
-}
-
-impl RetryAfter {
-    /// The wait that they, or the body as Google's does, ask for; `None` if it
-    /// makes no sense: neither a number nor a date, negative, past, or beyond a
-    /// week.
-    pub(super) fn wait(&self, body: &[u8], clock: fn() -> Timestamp) -> Option<Duration> {
-        let sane = |wait: &Duration| *wait <= LONGEST;
-        let ms = self.ms.as_deref().and_then(|text| seconds(text, 1e-3)).filter(sane);
-        let after = || {
-            let text = self.after.as_deref()?;
-            seconds(text, 1.0).or_else(|| self.until(text, clock)).filter(sane)
-        };
-        ms.or_else(after).or_else(|| retry_info(body).filter(sane))
-    }
-
-    fn until(&self, text: &str, clock: fn() -> Timestamp) -> Option<Duration> {
-        let then = date(text)?;
-        let now = self.date.as_deref().and_then(date).unwrap_or_else(clock);
+/// The wait that a server asks for: in `retry-after-ms`, in `retry-after`, or in the body as
+/// Google does. `None` if it makes no sense: neither a number nor a date, negative, past, or
+/// beyond a week.
+fn asked_wait(headers: &HeaderMap, body: &[u8], clock: fn() -> Timestamp) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok();
+    let sane = |wait: &Duration| *wait <= LONGEST;
+    let ms = text("retry-after-ms").and_then(|text| seconds(text, 1e-3)).filter(sane);
+    // A date refers to the server's own clock.
+    let until = |then: Timestamp| {
+        let now = text("date").and_then(date).unwrap_or_else(clock);
         Duration::try_from(then.duration_since(now)).ok()
-    }
+    };
+    let after = || {
+        let text = text("retry-after")?;
+        seconds(text, 1.0).or_else(|| date(text).and_then(until)).filter(sane)
+    };
+    ms.or_else(after).or_else(|| retry_info(body).filter(sane))
 }
 
 /// `retryDelay` of a `google.rpc.RetryInfo` among the details of an error: a
@@ -186,6 +174,7 @@ fn date(text: &str) -> Option<Timestamp> {
 mod tests {
     use std::time::Instant;
 
+    use reqwest::header::{HeaderName, HeaderValue, RETRY_AFTER};
     use serde_json::json;
 
     use super::*;
@@ -199,7 +188,7 @@ mod tests {
         let taken = ResponseTiming { sent: Instant::now(), first_byte_ms: 1.0, total_ms: 1.0 };
         let response = Response {
             status,
-            retry_after: RetryAfter { after: Some("2".to_owned()), ..RetryAfter::default() },
+            headers: HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("2"))]),
             redirects_to: None,
             body: body.as_bytes().to_vec(),
             too_long: false,
@@ -243,60 +232,46 @@ mod tests {
         assert_eq!(why, "http://host:1: gone");
     }
 
-    fn noon() -> Timestamp {
-        "1994-11-06T12:00:00Z".parse().unwrap()
-    }
-
-    fn wait(ms: Option<&str>, after: Option<&str>, date: Option<&str>) -> Option<Duration> {
-        let [ms, after, date] = [ms, after, date].map(|text| text.map(str::to_owned));
-        RetryAfter { ms, after, date }.wait(b"", noon)
-    }
-
     #[test]
-    fn seconds_may_be_decimal_and_milliseconds_take_precedence() {
-        let secs = |secs| Some(Duration::from_secs_f64(secs));
-        assert_eq!(wait(None, Some("3"), None), secs(3.0));
-        assert_eq!(wait(None, Some(" 0.25 "), None), secs(0.25));
-        assert_eq!(wait(None, Some("0"), None), secs(0.0));
-        assert_eq!(wait(Some("250"), Some("3"), None), secs(0.25));
-        assert_eq!(wait(Some("soon"), Some("3"), None), secs(3.0));
-        assert_eq!(wait(None, None, None), None);
-    }
-
-    #[test]
-    fn http_dates_in_any_form_use_servers_clock() {
-        let minute = Some(Duration::from_secs(60));
-        for date in [
-            "Sun, 06 Nov 1994 08:50:37 GMT",
-            "Sunday, 06-Nov-94 08:50:37 GMT",
-            "Sun Nov  6 08:50:37 1994",
+    fn wait_is_read_from_headers_or_body() {
+        let noon = || "1994-11-06T12:00:00Z".parse().unwrap();
+        let google = r#"{"error":{"code":429,"details":[{"@type":"a"},{"retryDelay":"34.5s"}]}}"#;
+        let minute = "Sun, 06 Nov 1994 08:49:37 GMT";
+        // `retry-after-ms`, `retry-after`, `date`, the body, and the seconds to wait.
+        for (ms, after, date, body, expected) in [
+            ("", "3", "", "", Some(3.0)),
+            ("", " 0.25 ", "", "", Some(0.25)),
+            ("", "0", "", "", Some(0.0)),
+            ("250", "3", "", "", Some(0.25)),
+            ("soon", "3", "", "", Some(3.0)),
+            ("", "", "", "", None),
+            // Dates in any form, by the server's clock, else by the one that was passed.
+            ("", "Sun, 06 Nov 1994 08:50:37 GMT", minute, "", Some(60.0)),
+            ("", "Sunday, 06-Nov-94 08:50:37 GMT", minute, "", Some(60.0)),
+            ("", "Sun Nov  6 08:50:37 1994", minute, "", Some(60.0)),
+            ("", "Sun, 06 Nov 1994 12:01:00 GMT", "", "", Some(60.0)),
+            ("", "", "", google, Some(34.5)),
+            ("", "3", "", google, Some(3.0)),
+            // What makes no sense is ignored; a week is the longest.
+            ("", "604800", "", "", Some(604_800.0)),
+            ("", "604801", "", "", None),
+            ("", "Sun, 06 Nov 1994 11:59:59 GMT", "", "", None),
+            ("-1", "-1", "", "", None),
+            ("", "-0.5", "", "", None),
+            ("", "NaN", "", "", None),
+            ("", "inf", "", "", None),
+            ("", "1e300", "", "", None),
+            ("", "tomorrow", "", "", None),
+            ("", "Sun, 06 Nov 1994", "", "", None),
         ] {
-            assert_eq!(wait(None, Some(date), Some("Sun, 06 Nov 1994 08:49:37 GMT")), minute);
+            let names = [("retry-after-ms", ms), ("retry-after", after), ("date", date)];
+            let given = names.into_iter().filter(|(_, value)| !value.is_empty());
+            let given = given.map(|(name, value)| {
+                (HeaderName::from_static(name), HeaderValue::from_static(value))
+            });
+            let wait = asked_wait(&given.collect(), body.as_bytes(), noon);
+            assert_eq!(wait.map(|wait| wait.as_secs_f64()), expected, "{ms} {after} {date} {body}");
         }
-        // Without one, by the clock that was passed.
-        assert_eq!(wait(None, Some("Sun, 06 Nov 1994 12:01:00 GMT"), None), minute);
-    }
-
-    #[test]
-    fn google_tells_the_wait_in_the_body() {
-        let body = br#"{"error":{"code":429,"details":[{"@type":"a"},{"retryDelay":"34.5s"}]}}"#;
-        let none = RetryAfter::default();
-        assert_eq!(none.wait(body, noon), Some(Duration::from_secs_f64(34.5)));
-        let after = RetryAfter { after: Some("3".to_owned()), ..none };
-        assert_eq!(after.wait(body, noon), Some(Duration::from_secs(3)));
-    }
-
-    #[test]
-    fn what_makes_no_sense_is_ignored() {
-        for text in
-            ["-1", "-0.5", "NaN", "inf", "1e300", "604801", "tomorrow", "", "Sun, 06 Nov 1994"]
-        {
-            assert_eq!(wait(None, Some(text), None), None, "{text}");
-            assert_eq!(wait(Some("-1"), Some(text), None), None, "{text}");
-        }
-        let past = "Sun, 06 Nov 1994 11:59:59 GMT";
-        assert_eq!(wait(None, Some(past), None), None);
-        assert_eq!(wait(None, Some("604800"), None), Some(LONGEST));
     }
 
     #[test]

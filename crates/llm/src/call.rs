@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -197,22 +196,6 @@ impl CallError {
     }
 }
 
-/// The requests that were sent for a call, and the most that they can have cost in USD.
-#[derive(Debug, Default)]
-pub struct Sent(Mutex<(u32, f64)>);
-
-impl Sent {
-    pub(crate) fn add(&self, requests: u32, usd: f64) {
-        let mut sent = self.0.lock().expect("no thread panics while it counts");
-        *sent = (sent.0 + requests, sent.1 + usd);
-    }
-
-    /// What was sent so far, which counts no more.
-    pub(crate) fn take(&self) -> (u32, f64) {
-        std::mem::take(&mut *self.0.lock().expect("no thread panics while it counts"))
-    }
-}
-
 /// Something that makes calls to a model: the model itself, or a wrapper around one.
 #[async_trait]
 pub trait Llm: Send + Sync {
@@ -226,17 +209,15 @@ pub trait Llm: Send + Sync {
     /// truncated reply are replies: [`Reply::finish`] tells.
     async fn call(&self, call: Call) -> Result<Answered, CallError>;
 
-    /// As [`Llm::call`]; `sent` tells what was sent, whatever came of it, and also where the
-    /// call is dropped.
-    async fn call_counted(&self, call: Call, sent: &Sent) -> Result<Answered, CallError> {
+    /// As [`Llm::call`], with the number of requests that were sent, whatever came of them.
+    async fn call_counted(&self, call: Call) -> (Result<Answered, CallError>, u32) {
         let outcome = self.call(call).await;
         let requests = match &outcome {
             Ok(answered) => answered.timing.attempts,
             Err(CallError::Unavailable { attempts, .. }) => *attempts,
             Err(error) => error.is_request_error().into(),
         };
-        sent.add(requests, 0.0);
-        outcome
+        (outcome, requests)
     }
 
     /// Says that a role could use a reply of the model.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::sync::OnceCell;
 
 use crate::cassette::{CassetteError, Mode, Recorded, key};
-use crate::{Answered, Call, CallError, Cassette, FaultKind, Finish, Llm, Model, Reply, Sent};
+use crate::{Answered, Call, CallError, Cassette, FaultKind, Finish, Llm, Model, Reply};
 use recap_billing::pricing::ModelPrices;
 use recap_core::model::{Buckets, CallOutcome, CallRow, LatencySource, ModelRole, Timing, Usage};
 
@@ -22,38 +22,38 @@ type InFlightCall = OnceCell<Result<Answered, CallError>>;
 
 /// The calls of a run, shared by all its models.
 pub struct Calls {
-    cassette: Option<Cassette>,
-    /// Replies of a run without a cassette.
-    replies: OnceLock<Cassette>,
+    /// The user's cassette, or the replies of a run without one.
+    tape: OnceLock<Cassette>,
+    has_cassette: bool,
     now: Now,
     flights: Mutex<BTreeMap<String, Arc<InFlightCall>>>,
     rows: Mutex<BTreeMap<String, CallRow>>,
-    /// The calls that were abandoned, and the most that they can have cost in USD.
-    abandoned: Mutex<(usize, f64)>,
 }
 
 impl Calls {
     /// The calls of a new run, recorded to or replayed from a cassette if there
     /// is one.
     pub fn new(cassette: Option<Cassette>, now: Now) -> Self {
-        let (replies, flights, rows, abandoned) = Default::default();
-        Self { cassette, replies, now, flights, rows, abandoned }
+        let (flights, rows) = Default::default();
+        let has_cassette = cassette.is_some();
+        let tape = cassette.map_or_else(OnceLock::new, OnceLock::from);
+        Self { tape, has_cassette, now, flights, rows }
     }
 
     /// The cassette of the run, if it has one.
     pub fn cassette(&self) -> Option<&Cassette> {
-        self.cassette.as_ref()
+        self.tape().filter(|_| self.has_cassette)
     }
 
     /// Stores the replies of a run without a cassette, so that nothing is paid
     /// twice if the run is resumed. Only the first file is used.
     pub fn keep_replies(&self, replies: Cassette) {
-        let _ = self.replies.set(replies);
+        let _ = self.tape.set(replies);
     }
 
     /// Whether replies are stored for resuming the run.
     pub fn keeps_replies(&self) -> bool {
-        self.replies.get().is_some()
+        self.tape().is_some() && !self.has_cassette
     }
 
     /// Writes the cassette, or the replies for resuming, completely and sorted.
@@ -66,13 +66,13 @@ impl Calls {
 
     /// The cassette that calls are recorded to, if any.
     fn tape(&self) -> Option<&Cassette> {
-        self.cassette.as_ref().or_else(|| self.replies.get())
+        self.tape.get()
     }
 
     /// How the times of the calls were obtained: a cassette may hold those of
     /// another run, a resumed run has its own.
     fn source(&self) -> LatencySource {
-        self.cassette.as_ref().map_or(LatencySource::Live, |_| LatencySource::Recorded)
+        if self.has_cassette { LatencySource::Recorded } else { LatencySource::Live }
     }
 
     /// Takes the distinct calls since the last time, by role, model and key. A
@@ -81,11 +81,6 @@ impl Calls {
         let mut rows: Vec<CallRow> = mem::take(&mut *self.rows()).into_values().collect();
         rows.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
         rows
-    }
-
-    /// The calls that were abandoned under way, and the most that they can have cost, in USD.
-    pub fn abandoned(&self) -> (usize, f64) {
-        *self.abandoned.lock().expect("no thread panics while it counts")
     }
 
     /// The call with a key, which may not have started yet.
@@ -114,12 +109,12 @@ impl Calls {
     /// Whether an outcome is stored. A cassette repeats errors too; for resuming
     /// the run only replies are stored, so that it tries again what failed.
     fn stores(&self, outcome: &Result<Answered, CallError>) -> bool {
-        outcome.is_ok() || self.cassette.is_some()
+        outcome.is_ok() || self.has_cassette
     }
 
     /// Drops a stored reply that could not be used, unless it is on a cassette.
     fn discard(&self, key: &str) {
-        if let (None, Some(replies)) = (&self.cassette, self.replies.get()) {
+        if let Some(replies) = self.tape().filter(|_| !self.has_cassette) {
             replies.forget(key);
         }
     }
@@ -298,9 +293,7 @@ impl Memoized {
         if let Some(why) = tape.and_then(Cassette::problem) {
             return Err(CallError::Halted(why));
         }
-        let under_way = UnderWay { model: self, key, call, sent: Sent::default() };
-        let outcome = inner.call_counted(call.clone(), &under_way.sent).await;
-        let (sent, _) = under_way.sent.take();
+        let (outcome, sent) = inner.call_counted(call.clone()).await;
         let at = (self.calls.now)();
         let outcome = match tape.filter(|_| self.calls.stores(&outcome)) {
             None => outcome,
@@ -336,64 +329,24 @@ impl Memoized {
             Err(_) if sent == 0 => return None,
             Err(_) => CallOutcome::Unavailable,
         };
-        let without_reply = self.without_reply(key, call, (ended, sent));
-        let tokens = outcome.as_ref().ok().and_then(|answered| answered.reply.usage.clone().ok());
+        let answered = outcome.as_ref().ok();
+        let tokens = answered.and_then(|answered| answered.reply.usage.clone().ok());
         let usage = tokens.map(|tokens| tokens.usage);
+        let no_reply = Timing { attempts: sent, ..Timing::default() };
         // Errors of the run are not written to a cassette.
         let is_of_run = outcome.as_ref().is_err_and(|error| !error.is_request_error());
         Some(CallRow {
-            usage,
-            reasoning: tokens.and_then(|tokens| tokens.reasoning),
-            usd: usage.and_then(|usage| call_usd(self.prices.as_ref()?, &usage, at)),
-            timing: outcome.as_ref().map_or(without_reply.timing, |answered| answered.timing),
-            source: if is_of_run { LatencySource::Live } else { source },
-            ..without_reply
-        })
-    }
-
-    /// The row of a call of which nothing is known but how it ended and how many requests were
-    /// sent.
-    fn without_reply(
-        &self,
-        key: &str,
-        call: &Call,
-        (outcome, attempts): (CallOutcome, u32),
-    ) -> CallRow {
-        CallRow {
             role: call.role,
             model: self.model.id(),
             key: key.to_owned(),
             replicate: call.replicate,
-            outcome,
-            usage: None,
-            reasoning: None,
-            usd: None,
-            timing: Timing { attempts, ..Timing::default() },
-            source: LatencySource::Live,
-        }
-    }
-}
-
-/// A call that is being made. Dropped before its end, it is abandoned: what was sent may have
-/// been billed.
-struct UnderWay<'a> {
-    model: &'a Memoized,
-    key: &'a str,
-    call: &'a Call,
-    sent: Sent,
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        let (requests, usd) = self.sent.take();
-        if requests == 0 {
-            return;
-        }
-        let Memoized { calls, .. } = self.model;
-        let ended = (CallOutcome::Abandoned, requests);
-        calls.note(self.model.without_reply(self.key, self.call, ended));
-        let mut abandoned = calls.abandoned.lock().expect("no thread panics while it counts");
-        *abandoned = (abandoned.0 + 1, abandoned.1 + usd);
+            outcome: ended,
+            usage,
+            reasoning: tokens.and_then(|tokens| tokens.reasoning),
+            usd: usage.and_then(|usage| call_usd(self.prices.as_ref()?, &usage, at)),
+            timing: answered.map_or(no_reply, |answered| answered.timing),
+            source: if is_of_run { LatencySource::Live } else { source },
+        })
     }
 }
 
@@ -440,8 +393,6 @@ impl Llm for Memoized {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::FutureExt as _;
-
     use super::*;
     use crate::{Fault, FaultKind, Finish, NoUsage, Reply, Request, Settings};
     use recap_core::model::Timing;
@@ -493,41 +444,6 @@ mod tests {
             assert!(ask(&watched).await.is_err());
         }
         assert_eq!(failed.first(false), Some((3, missing)));
-    }
-
-    /// Sends twice, at up to 0.75 dollars each, and gets no reply.
-    struct Silent(Model);
-
-    #[async_trait]
-    impl Llm for Silent {
-        fn model(&self) -> &Model {
-            &self.0
-        }
-
-        async fn call(&self, _: Call) -> Result<Answered, CallError> {
-            std::future::pending().await
-        }
-
-        async fn call_counted(&self, call: Call, sent: &Sent) -> Result<Answered, CallError> {
-            sent.add(2, 1.5);
-            self.call(call).await
-        }
-    }
-
-    #[tokio::test]
-    async fn dropped_call_is_a_row_without_invented_figures() {
-        let calls = Arc::new(Calls::new(None, Box::new(|| Timestamp::UNIX_EPOCH)));
-        let silent = Arc::new(Silent(model(Ok("")).model.clone()));
-        let memoized = Memoized::live(silent, None, Arc::clone(&calls));
-        {
-            let mut asked = std::pin::pin!(ask(&memoized));
-            assert!(asked.as_mut().now_or_never().is_none());
-            assert_eq!((calls.abandoned(), calls.take().len()), ((0, 0.0), 0));
-        }
-        assert_eq!(calls.abandoned(), (1, 1.5));
-        let row = calls.take().remove(0);
-        assert_eq!((row.outcome, row.timing.attempts), (CallOutcome::Abandoned, 2));
-        assert_eq!((row.usage, row.usd, row.timing.total_ms), (None, None, 0.0));
     }
 
     #[test]

@@ -254,62 +254,43 @@ mod tests {
 
     use super::*;
     use crate::providers::{Anthropic, Gemini, OpenAiChat};
-    use crate::{Finish, Message, NoUsage, Schema, Speaker, Tokens};
+    use crate::{Finish, NoUsage, Schema, Tokens};
     use recap_billing::pricing::PriceList;
     use recap_core::model::Usage;
 
     fn request() -> Request {
-        Request {
-            model: "some".to_owned(),
-            system: "hello world".to_owned(),
-            messages: vec![Message { speaker: Speaker::User, text: "hello world".to_owned() }],
-            max_tokens: 100,
-            temperature: None,
-            effort: None,
-            schema: None,
-            shared_system: false,
-        }
+        Request { model: "some".to_owned(), ..Request::of("hello world", "hello world", 100) }
     }
 
     fn at(provider: &'static dyn Provider, base: &str) -> Endpoint {
         Endpoint::new(provider, base, None, None).unwrap()
     }
 
-    #[track_caller]
-    fn goes_to(provider: &'static dyn Provider, base: &str, expected: &str) {
-        assert_eq!(at(provider, base).url(&request()).as_str(), expected, "{base}");
-    }
-
+    /// A version and a slash may end the address; what stands before the version is kept.
     #[test]
-    fn base_address_may_end_in_version_and_slash() {
-        for base in ["https://host", "https://host/", "https://host/v1", " https://host/v1/ "] {
-            goes_to(&OpenAiChat::OPENAI, base, "https://host/v1/chat/completions");
-            goes_to(&Anthropic, base, "https://host/v1/messages");
+    fn request_goes_to_the_path_below_the_base() {
+        let chat = &OpenAiChat::COMPATIBLE;
+        let cases: [(&'static dyn Provider, &str, &str); 16] = [
+            (chat, "https://host", "https://host/v1/chat/completions"),
+            (chat, "https://host/", "https://host/v1/chat/completions"),
+            (chat, "https://host/v1", "https://host/v1/chat/completions"),
+            (chat, " https://host/v1/ ", "https://host/v1/chat/completions"),
+            (&Anthropic, "https://host", "https://host/v1/messages"),
+            (&Anthropic, " https://host/v1/ ", "https://host/v1/messages"),
+            (&Gemini, "https://host", "https://host/v1beta/models/some:generateContent"),
+            (&Gemini, "https://host/v1beta/", "https://host/v1beta/models/some:generateContent"),
+            (chat, "http://host:8080/api/v1", "http://host:8080/api/v1/chat/completions"),
+            (chat, "http://host/api/paas/v4/", "http://host/api/paas/v4/chat/completions"),
+            (chat, "http://host/v1beta/openai/", "http://host/v1beta/openai/chat/completions"),
+            (chat, "http://host/v1/me/it/openai", "http://host/v1/me/it/openai/chat/completions"),
+            (chat, "http://host/openai", "http://host/openai/v1/chat/completions"),
+            (chat, "http://host/vllm", "http://host/vllm/v1/chat/completions"),
+            (chat, "http://host/v1?api-version=2", "http://host/v1/chat/completions?api-version=2"),
+            (&Anthropic, "http://host/v1/me/anthropic", "http://host/v1/me/anthropic/v1/messages"),
+        ];
+        for (provider, base, expected) in cases {
+            assert_eq!(at(provider, base).url(&request()).as_str(), expected, "{base}");
         }
-        let gemini = "https://host/v1beta/models/some:generateContent";
-        for base in ["https://host", "https://host/v1beta/"] {
-            goes_to(&Gemini, base, gemini);
-        }
-    }
-
-    #[test]
-    fn what_stands_before_the_version_is_kept() {
-        for (base, expected) in [
-            ("http://host:8080/api/v1", "http://host:8080/api/v1/chat/completions"),
-            ("http://host/api/paas/v4/", "http://host/api/paas/v4/chat/completions"),
-            ("http://host/v1beta/openai/", "http://host/v1beta/openai/chat/completions"),
-            ("http://host/v1/me/it/openai", "http://host/v1/me/it/openai/chat/completions"),
-            ("http://host/openai", "http://host/openai/v1/chat/completions"),
-            ("http://host/vllm", "http://host/vllm/v1/chat/completions"),
-            ("http://host/v1?api-version=2", "http://host/v1/chat/completions?api-version=2"),
-        ] {
-            goes_to(&OpenAiChat::COMPATIBLE, base, expected);
-        }
-        goes_to(
-            &Anthropic,
-            "http://host/v1/me/anthropic",
-            "http://host/v1/me/anthropic/v1/messages",
-        );
     }
 
     #[test]
@@ -324,15 +305,13 @@ mod tests {
 
     #[test]
     fn only_this_machine_is_local() {
-        for host in
-            ["localhost", "LOCALHOST", "a.localhost", "127.0.0.1", "127.8.8.8", "[::1]", "0.0.0.0"]
-        {
-            assert!(at(&Anthropic, &format!("http://{host}:8080")).is_local(), "{host}");
-        }
-        for host in
-            ["10.0.0.1", "192.168.1.2", "notlocalhost", "localhost.com", "api.host", "[fe80::1]"]
-        {
-            assert!(!at(&Anthropic, &format!("http://{host}:8080")).is_local(), "{host}");
+        let local = "localhost LOCALHOST a.localhost 127.0.0.1 127.8.8.8 [::1] 0.0.0.0";
+        let other = "10.0.0.1 192.168.1.2 notlocalhost localhost.com api.host [fe80::1]";
+        for (hosts, expected) in [(local, true), (other, false)] {
+            for host in hosts.split(' ') {
+                let endpoint = at(&Anthropic, &format!("http://{host}:8080"));
+                assert_eq!(endpoint.is_local(), expected, "{host}");
+            }
         }
     }
 
@@ -397,33 +376,20 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_never_shown() {
+    fn a_key_is_scrubbed_unless_it_is_a_placeholder() {
         let key = Key::new(" sk-canary\n").unwrap();
-        assert_eq!(key.value(), "sk-canary");
-        assert_eq!(format!("{:?}", Some(&key)), "Some([key])");
-    }
-
-    #[test]
-    fn a_text_is_scrubbed_of_every_copy() {
-        let key = Key::new("sk-canary").unwrap();
-        assert!(key.is_in("Bearer sk-canary"));
-        assert!(!key.is_in("Bearer sk-other"));
-        assert_eq!(key.scrub("<sk-canary>, sk-canarysk-canary"), "<[key]>, [key][key]");
-        assert_eq!(key.scrub("nothing here"), "nothing here");
-    }
-
-    #[test]
-    fn placeholder_key_words_are_not_scrubbed() {
-        for word in ["none", "EMPTY", "ollama"] {
-            let key = Key::new(word).unwrap();
-            assert!(!key.is_in(word), "{word}");
-            assert_eq!(key.scrub(word), word);
+        assert_eq!((key.value(), &*format!("{:?}", Some(&key))), ("sk-canary", "Some([key])"));
+        for (key, text, expected) in [
+            ("sk-canary", "<sk-canary>, sk-canarysk-canary", "<[key]>, [key][key]"),
+            ("sk-canary", "Bearer sk-other", "Bearer sk-other"),
+            ("sk-test", "sk-test", "[key]"),
+            ("none", "none", "none"),
+            ("EMPTY", "EMPTY", "EMPTY"),
+            ("ollama", "ollama", "ollama"),
+        ] {
+            let key = Key::new(key).unwrap();
+            assert_eq!((&*key.scrub(text), key.is_in(text)), (expected, expected != text));
         }
-        assert!(Key::new("sk-test").unwrap().is_in("sk-test"));
-    }
-
-    #[test]
-    fn what_no_header_may_carry_is_no_key() {
         assert_eq!(Key::new(" \n"), Err("the key is empty"));
         for text in ["two words", "line\nbreak", "schlüssel"] {
             let error = Key::new(text).unwrap_err();

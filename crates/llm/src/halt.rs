@@ -44,18 +44,15 @@ impl HaltSwitch {
         self.halt.borrow().clone()
     }
 
-    /// Waits until calls are stopped.
-    pub(super) async fn stopped(&self) -> Halt {
-        let mut halt = self.halt.subscribe();
-        let halt = halt.wait_for(Option::is_some).await.expect("the sender is not dropped");
-        halt.clone().expect("it was waited for")
-    }
-
     /// Waits for a future, or for calls to be stopped.
     pub(super) async fn unless<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Halt> {
+        let mut halt = self.halt.subscribe();
         tokio::select! {
             biased;
-            halt = self.stopped() => Err(halt),
+            halt = halt.wait_for(Option::is_some) => {
+                let halt = halt.expect("the sender is not dropped");
+                Err(halt.clone().expect("it was waited for"))
+            }
             waited = waiting => Ok(waited),
         }
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::stream;
 use reqwest::Client;
-use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
@@ -20,7 +20,6 @@ use tokio::task::JoinSet;
 pub(super) use reqwest::Url;
 
 use super::Endpoint;
-use crate::attempt::RetryAfter;
 use recap_core::text::first_cause;
 
 /// Bytes of a response that are always read; also the base of the limit for a
@@ -92,8 +91,8 @@ fn largest_body(max_tokens: u64) -> usize {
 pub(super) struct Response {
     /// The HTTP status code.
     pub(super) status: u16,
-    /// When to come back.
-    pub(super) retry_after: RetryAfter,
+    /// The headers, of which some say when to come back.
+    pub(super) headers: HeaderMap,
     /// Origin of the `location` header: the rest of it may contain secrets.
     pub(super) redirects_to: Option<String>,
     /// The body, up to the limit of bytes.
@@ -232,15 +231,11 @@ async fn exchange(
         }
     }
     let taken = ResponseTiming { sent, first_byte_ms, total_ms: ms(sent.elapsed()) };
-    let text = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
+    let location = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
     Ok(Response {
         status: response.status().as_u16(),
-        retry_after: RetryAfter {
-            ms: text("retry-after-ms"),
-            after: text("retry-after"),
-            date: text("date"),
-        },
-        redirects_to: text("location").and_then(|to| origin(response.url(), &to)),
+        redirects_to: location.and_then(|to| origin(response.url(), to)),
+        headers: std::mem::take(response.headers_mut()),
         body,
         too_long,
         taken,

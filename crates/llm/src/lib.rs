@@ -32,7 +32,7 @@ pub use attempt::RetryPolicy;
 pub use budget::Budget;
 pub use call::{
     Answered, Call, CallError, Fault, FaultKind, Finish, Llm, Message, Model, NoUsage, Reply,
-    Request, Schema, Sent, Settings, Speaker, Tokens, WireError,
+    Request, Schema, Settings, Speaker, Tokens, WireError,
 };
 pub use calls::{Calls, FailedCalls, FailureRecorder, Memoized, Now, call_usd};
 pub use cassette::Cassette;

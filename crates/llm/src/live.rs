@@ -15,8 +15,8 @@ use thiserror::Error;
 use crate::attempt::{Attempt, RetryPolicy};
 use crate::halt::{Halt, HaltSwitch};
 use crate::http::{Http, Outgoing, ResponseTiming, TransportError};
-use crate::limiter::{AttemptEnd, Limiter, Limits};
-use crate::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model, Reply, Sent};
+use crate::limiter::{Limiter, Limits};
+use crate::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model, Reply};
 use recap_core::model::{ModelRole, Timing};
 use recap_core::tokens::Counter;
 
@@ -127,18 +127,11 @@ impl Client {
         let _ = self.judges.set(judges.iter().map(|live| Arc::clone(&live.switch)).collect());
     }
 
-    /// Waits until no judge can grade an answer any more.
-    async fn ungraded(&self) -> Halt {
-        let mut halts = Vec::new();
-        for judge in self.judges.get().into_iter().flatten() {
-            halts.push(judge.stopped().await);
-        }
-        match halts.into_iter().next() {
-            Some(halt) => {
-                Halt { reason: format!("nobody could grade its answer: {}", halt.reason), ..halt }
-            }
-            None => std::future::pending().await,
-        }
+    /// Why no judge can grade an answer any more, if so.
+    fn ungraded(&self) -> Option<Halt> {
+        let halts: Option<Vec<Halt>> = self.judges.get()?.iter().map(|one| one.halt()).collect();
+        let halt = halts?.into_iter().next()?;
+        Some(Halt { reason: format!("nobody could grade its answer: {}", halt.reason), ..halt })
     }
 
     /// The longest time of an attempt.
@@ -160,7 +153,7 @@ pub struct Live {
     endpoint: Endpoint,
     /// The connections to its server.
     http: reqwest::Client,
-    limiter: Arc<Limiter>,
+    limiter: Limiter,
     switch: Arc<HaltSwitch>,
 }
 
@@ -216,10 +209,10 @@ impl Llm for Live {
     }
 
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
-        self.call_counted(call, &Sent::default()).await
+        self.call_counted(call).await.0
     }
 
-    async fn call_counted(&self, call: Call, sent: &Sent) -> Result<Answered, CallError> {
+    async fn call_counted(&self, call: Call) -> (Result<Answered, CallError>, u32) {
         let outgoing = Outgoing::new(&self.endpoint, &call.request);
         let mut progress = CallInProgress {
             asked: Instant::now(),
@@ -230,7 +223,7 @@ impl Llm for Live {
             no_json: false,
             why: String::new(),
         };
-        let result = self.attempts(&call, &outgoing, (&mut progress, sent)).await;
+        let result = self.attempts(&call, &outgoing, &mut progress).await;
         match &result {
             Ok(_) => self.switch.answered(true),
             Err(CallError::Rejected(_)) => self.switch.answered(false),
@@ -239,7 +232,7 @@ impl Llm for Live {
             }),
             Err(_) => {}
         }
-        result
+        (result, progress.attempts)
     }
 
     fn halt(&self, reason: &str) {
@@ -263,18 +256,27 @@ impl Live {
         &self,
         call: &Call,
         outgoing: &Outgoing,
-        (progress, sent): (&mut CallInProgress, &Sent),
+        progress: &mut CallInProgress,
     ) -> Result<Answered, CallError> {
-        let place = self.waiting(call.role, progress, self.limiter.place()).await?;
+        let _place = self.waiting(progress, self.limiter.place()).await?;
         let prompt = self.endpoint.prompt_bound(&call.request, &self.client.counter);
         loop {
-            let turn = self.waiting(call.role, progress, place.start()).await?;
+            self.waiting(progress, self.limiter.turn()).await?;
+            if let Some(halt) = self.client.ungraded().filter(|_| call.role == ModelRole::Answerer)
+            {
+                return Err(halted(halt));
+            }
             progress.started.get_or_insert_with(Instant::now);
-            let attempt = self.attempt(call, outgoing, prompt, (progress, sent)).await?;
-            place.end(turn, self.shown(&attempt));
+            let attempt = self.attempt(call, outgoing, prompt, progress).await?;
             let (why, asked, ahead) = match attempt {
                 Attempt::Reply(reply, taken) => return Ok(progress.answered(reply, taken)),
                 Attempt::Fault(fault, wait) if fault.kind.is_transient() => {
+                    // No wait is longer than a call may last: the calls end then, and soon
+                    // the model is halted.
+                    let most = self.client.options.call;
+                    if let Some(wait) = wait.filter(|wait| *wait <= most) {
+                        self.limiter.hold(Instant::now(), wait);
+                    }
                     let unasked = wait.is_none() && fault.kind == FaultKind::RateLimited;
                     (fault.to_string(), wait, if unasked { AHEAD } else { 0 })
                 }
@@ -294,33 +296,19 @@ impl Live {
             };
             progress.why = why;
             let wait = self.wait(progress, asked.unwrap_or_default(), ahead)?;
-            self.waiting(call.role, progress, tokio::time::sleep(wait)).await?;
+            self.waiting(progress, tokio::time::sleep(wait)).await?;
         }
     }
 
-    /// Waits for a future, unless the model is halted or its reply would be of no use.
-    async fn unless<T>(
-        &self,
-        role: ModelRole,
-        waited: impl Future<Output = T>,
-    ) -> Result<T, CallError> {
-        let answers = role == ModelRole::Answerer;
-        tokio::select! {
-            biased;
-            halt = self.client.ungraded(), if answers => Err(halted(halt)),
-            waited = self.switch.unless(waited) => waited.map_err(halted),
-        }
-    }
-
-    /// The same within the call's time limit.
+    /// Waits for a future within the call's time limit, unless the model is halted.
     async fn waiting<T>(
         &self,
-        role: ModelRole,
         progress: &CallInProgress,
         waited: impl Future<Output = T>,
     ) -> Result<T, CallError> {
-        let timed = self.unless(role, tokio::time::timeout(progress.left(), waited)).await?;
-        timed.map_err(|_| progress.unavailable("; its time was up before its next turn"))
+        let timed = self.switch.unless(tokio::time::timeout(progress.left(), waited)).await;
+        let late = |_| progress.unavailable("; its time was up before its next turn");
+        timed.map_err(halted)?.map_err(late)
     }
 
     /// Sends the request once, within the budget; `prompt` are the most tokens that its
@@ -330,19 +318,18 @@ impl Live {
         call: &Call,
         outgoing: &Outgoing,
         prompt: u64,
-        (progress, sent): (&mut CallInProgress, &Sent),
+        progress: &mut CallInProgress,
     ) -> Result<Attempt, CallError> {
         let Client { http, options, .. } = &*self.client;
         let at = (options.clock)();
         let most = call.request.max_tokens;
         let worst = self.endpoint.worst_usd(prompt, most, at).unwrap_or(0.0);
-        let reserved = self.unless(call.role, options.budget.reserve(worst)).await?;
-        let reserved = reserved.map_err(|error| match error {
+        let reserved = self.switch.unless(options.budget.reserve(worst)).await;
+        let reserved = reserved.map_err(halted)?.map_err(|error| match error {
             CallError::Halted(why) => halted(self.switch.stop(None, why)),
             error => error,
         })?;
         progress.attempts += 1;
-        sent.add(1, worst);
         let limit = options.attempt.min(progress.left());
         let response = http.send(&self.http, outgoing.clone(), limit).await;
         let attempt = match Attempt::of(response, &self.endpoint, options.clock) {
@@ -360,24 +347,7 @@ impl Live {
             Attempt::Fault(..) | Attempt::NoResponse(_) => 0.0,
         };
         reserved.settle(cost);
-        sent.add(0, cost - worst);
         Ok(attempt)
-    }
-
-    /// What an attempt shows about the server's limits.
-    fn shown(&self, attempt: &Attempt) -> AttemptEnd {
-        match attempt {
-            Attempt::Reply(..) => AttemptEnd::Well,
-            Attempt::Fault(fault, wait)
-                if matches!(fault.kind, FaultKind::RateLimited | FaultKind::Overloaded) =>
-            {
-                // No wait is longer than a call may last: the calls end then,
-                // and soon the model is halted.
-                let most = self.client.options.call;
-                AttemptEnd::Throttled(wait.filter(|wait| *wait <= most).unwrap_or_default())
-            }
-            _ => AttemptEnd::Otherwise,
-        }
     }
 
     /// How long to wait for the next attempt, if there is one: as long as the server `asked`
@@ -460,13 +430,13 @@ mod tests {
     async fn nothing_is_sent_once_spending_cannot_be_kept() {
         let folder = tempfile::TempDir::new().unwrap();
         let live = live_within(Budget::unwritable(&folder.path().join("spent.txt")));
-        let sent = Sent::default();
         let request = live.model().request(Request::of("", "What?", 9));
         let call = Call { role: ModelRole::Judge, replicate: 0, request };
-        let error = live.call_counted(call, &sent).await.unwrap_err();
+        let (outcome, sent) = live.call_counted(call).await;
+        let error = outcome.unwrap_err();
         assert_eq!(error, CallError::Halted(live.halted().unwrap().reason));
         assert!(error.to_string().contains("spent.txt cannot hold what is spent ("), "{error}");
-        assert_eq!(sent.take(), (0, 0.0));
+        assert_eq!(sent, 0);
     }
 
     #[test]

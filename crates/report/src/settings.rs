@@ -161,11 +161,9 @@ fn cached(calls: &Calls<'_>) -> String {
     shares.map_or_else(absent, |(all, read)| number::percent(read as f64 / all as f64))
 }
 
-/// Whether a call came to nothing: what is turned down is not billed, and what an abandoned call
-/// cost was told when the run was stopped.
+/// Whether a call came to nothing: what is turned down is not billed.
 fn is_failed(call: &CallRow) -> bool {
-    use CallOutcome::{Abandoned, Rejected, Unavailable};
-    matches!(call.outcome, Unavailable | Rejected | Abandoned)
+    matches!(call.outcome, CallOutcome::Unavailable | CallOutcome::Rejected)
 }
 
 /// `None` where a price or a usage is unknown.

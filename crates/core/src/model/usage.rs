@@ -231,14 +231,11 @@ pub enum CallOutcome {
     Malformed,
     /// The provider could not be reached, or kept failing.
     Unavailable,
-    /// The run was stopped while the call was under way: its reply, if any, is lost.
-    Abandoned,
 }
 
 /// One call that was made, or read from a recording. The same request is
 /// called once in a run, however many cells ask it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CallRow {
     /// The role that made the call.
     pub role: ModelRole,
