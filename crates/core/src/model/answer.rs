@@ -33,7 +33,6 @@ impl Verdict {
 
 /// A verdict with the judge's reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Judgement {
     /// Whether the answer is right, wrong, partly right or ungraded.
     pub verdict: Verdict,
@@ -63,7 +62,6 @@ impl Judgement {
 
 /// One judge's verdict in a panel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Vote {
     /// The judge: `offline`, or `provider/model`.
     pub judge: String,
@@ -86,7 +84,6 @@ pub enum Source {
 
 /// A question with everything about it that follows from its session alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct QuestionFacts {
     /// The question, and what makes an answer right.
     pub question: Question,
@@ -130,7 +127,6 @@ pub enum SnapshotPart {
 
 /// The context at a question point: what the answerer is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Snapshot {
     /// Ordinal of the request; the number of requests for the virtual one at
     /// the end.
@@ -158,7 +154,6 @@ pub enum Answer {
 
 /// The result of one question under one strategy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct QuestionRow {
     /// Position of the question in [`SessionFacts::questions`](super::SessionFacts).
     pub question: u32,
@@ -210,7 +205,6 @@ impl QuestionRow {
 
 /// A model's answer, and its grade.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct GradedAnswer {
     /// The answer, or the reason why there is none.
     pub answer: Answer,
@@ -220,7 +214,6 @@ pub struct GradedAnswer {
 
 /// The result of a question whose answerer could search what was dropped from the context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Recovered {
     /// What was answered after searching.
     pub answered: GradedAnswer,

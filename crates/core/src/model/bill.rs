@@ -6,7 +6,6 @@ use super::Usage;
 
 /// Where the tokens of one prompt are billed. Disjoint: they sum to the prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Buckets {
     /// Tokens billed at the full rate.
     pub uncached: u64,
@@ -91,8 +90,7 @@ impl From<&Usage> for Buckets {
     }
 }
 
-/// One prompt as it is billed (reference §2). Runs of earlier versions have more
-/// fields here, which are not read.
+/// One prompt as it is billed (reference §2).
 ///
 /// What rarely differs is boxed: a run of many sessions holds one of these for
 /// each request of each strategy.
@@ -122,7 +120,6 @@ impl PromptBill {
 
 /// The bill of one request of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct RequestBill {
     /// How the prompt of this request is billed.
     pub prompt: PromptBill,
@@ -137,7 +134,6 @@ pub struct RequestBill {
 
 /// The bill of one call to the compactor's model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CallBill {
     /// Position of its compaction among the cell's.
     pub compaction: u32,
@@ -173,7 +169,6 @@ pub enum CacheRules {
 
 /// A cell's bill under the cache rules of one model, in tokens; prices are applied later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Bill {
     /// The billing model as asked for: a model's name, or [`RECORDED`].
     pub billed_as: String,

@@ -21,7 +21,6 @@ pub enum TokensSource {
 /// recorded boundaries (reference §0). Hidden text that came with a message is
 /// counted by the first stretch's factor, so that it has one size in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Fit {
     /// First message of the stretch.
     pub from: MessageIndex,
@@ -36,7 +35,6 @@ pub struct Fit {
 
 /// How the provider's token count is estimated from ours, and how good the estimate is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Calibration {
     /// One for each stretch between recorded boundaries; the first one scales
     /// the counts of the run.
@@ -87,7 +85,6 @@ pub enum Exogenous {
 
 /// The bill of the row `recorded` against what was billed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Validation {
     /// The model of the price list whose rules and prices apply; where the
     /// session changed its model, the one of most requests.

@@ -16,7 +16,6 @@ pub const SMALLEST_NATIVE: u64 = 128_000;
 
 /// What identifies a cell: one session × strategy × window × replicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CellKey {
     /// Name of the data set.
     pub dataset: String,
@@ -48,7 +47,6 @@ pub enum RowKind {
 
 /// A request as one strategy would have sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct RequestRow {
     /// Tokens of the context, preamble included.
     pub tokens_sent: u64,
@@ -70,7 +68,6 @@ pub struct RequestRow {
 
 /// Assumed speeds of people, tools and models where nothing was timed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct TimeProfile {
     /// Milliseconds before a user's message.
     pub user_ms: f64,
@@ -116,7 +113,6 @@ impl ReferenceState {
 
 /// Whether one reference of the exam survived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ReferenceOutcome {
     /// Position of the reference in [`Exam::references`](super::Exam::references).
     pub reference: u32,
@@ -126,7 +122,6 @@ pub struct ReferenceOutcome {
 
 /// A message's state from a request on, until its next row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct LossRow {
     /// Position of the message in the session.
     pub message: MessageIndex,
@@ -138,7 +133,6 @@ pub struct LossRow {
 
 /// Everything one cell measured; the default is that of one that sends nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CellRows {
     /// Assumed context limit in tokens.
     pub window: u64,
@@ -226,7 +220,6 @@ impl<T> ReplayOutcome<T> {
 
 /// One cell of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Cell {
     /// The session, strategy, window and replicate of the cell.
     pub key: CellKey,

@@ -15,7 +15,6 @@ use super::{LatencySource, RunResults};
 
 /// The result of one compaction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CompactionRow {
     /// Ordinal of the first request that sees it (the number of requests made before it).
     pub request: u32,
@@ -113,7 +112,6 @@ impl Unusable {
 /// Facts about one reply of a compactor: enough to tell whether it is unusable,
 /// without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ReplyFacts {
     /// Hash of the input: prompt, messages, and the earlier summary.
     pub input: u64,
@@ -258,7 +256,6 @@ impl RepeatedTexts {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, derive_more::AddAssign,
 )]
-#[serde(deny_unknown_fields)]
 pub struct Fallbacks {
     /// Number of compactions that asked.
     pub asked: u64,

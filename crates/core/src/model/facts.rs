@@ -15,7 +15,6 @@ use crate::text::counted;
 
 /// The facts of a message that measures and charts need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct MessageFacts {
     /// The message's id in the recording.
     pub id: String,
@@ -33,7 +32,6 @@ pub struct MessageFacts {
 
 /// A request of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct RequestFacts {
     /// The assistant message that it produced.
     pub message: MessageIndex,
@@ -61,7 +59,6 @@ pub struct RequestFacts {
 
 /// What every strategy of one session shares.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SessionFacts {
     /// Name of the data set.
     pub dataset: String,
@@ -149,7 +146,6 @@ impl SessionFacts {
 /// One thing that the recorded agent used at a request and could only know
 /// from far back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Reference {
     /// Ordinal of the request, from 0.
     pub request: u32,
@@ -178,7 +174,6 @@ pub struct Reference {
 
 /// The references of one session: every strategy and window is tested on the same ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Exam {
     /// Ascending by request, then by text.
     pub references: Vec<Reference>,
@@ -279,7 +274,6 @@ pub const NO_SUMMARY: &str = "no-summary:";
 /// Something that the recorded agent used after a cut and could know only from
 /// before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Fact {
     /// Ordinal of the request that uses it, in the whole session.
     pub request: u32,
@@ -302,7 +296,6 @@ pub struct Fact {
 /// A cut: the facts about it that no strategy changes, and the result of each
 /// strategy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Cut {
     /// Name of the data set.
     pub dataset: String,
@@ -339,7 +332,6 @@ impl Cut {
 
 /// The result of a strategy at a cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CutRow {
     /// Plain strategy id, after [`NO_SUMMARY`] where its summaries are left empty.
     pub strategy: String,
@@ -371,7 +363,6 @@ pub type CutOutcome = ReplayOutcome<CutExam>;
 
 /// The measured result of a strategy after a cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CutExam {
     /// Context limit that was assumed.
     pub window: u64,

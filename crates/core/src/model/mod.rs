@@ -2,6 +2,9 @@
 //!
 //! Invariant: nothing here reads a file, a clock or the environment, and
 //! nothing here knows a session format, a strategy or a report.
+//!
+//! Of the rows of a run folder, which recap alone writes, fields that are not known are left
+//! aside; what users write ([`Session`]) may have none.
 
 /// Has reasons written as their words.
 macro_rules! written_as_words {

@@ -11,7 +11,6 @@ use super::{Cell, CellKey, CellOutcome, Cut, RowKind, RunResults};
 
 /// Every cell and every cut of a run, as the lists that they are combined from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Planned {
     /// Strategies that are replayed at every window.
     pub strategies: Vec<PlannedStrategy>,
@@ -24,7 +23,6 @@ pub struct Planned {
 
 /// A strategy of a planned run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct PlannedStrategy {
     /// The strategy's id, without markup.
     pub name: String,
@@ -36,7 +34,6 @@ pub struct PlannedStrategy {
 
 /// A session of a planned run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct PlannedSession {
     /// Name of its data set.
     pub dataset: String,
@@ -219,7 +216,6 @@ impl PlannedSession {
 
 /// One of several parts of a run, written as `3/7`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Shard {
     /// The number of the part, from 1.
     pub index: u32,

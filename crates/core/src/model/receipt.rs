@@ -10,7 +10,6 @@ use super::{Absent, MessageIndex, RecordedCall, RecordedTrigger, RequestFacts, S
 
 /// What the receipt of a session needs beside its other facts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ReceiptFacts {
     /// The compactions of the recorded agent, in order.
     pub compactions: Vec<CompactionFacts>,
@@ -36,7 +35,6 @@ pub struct ReceiptFacts {
 
 /// A compaction of the recorded agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CompactionFacts {
     /// Messages `0..after` had been recorded when it happened.
     pub after: MessageIndex,
@@ -76,7 +74,6 @@ pub struct CompactionFacts {
 /// Identifiers that stood before a compaction and that one of the 40 requests behind it used, by
 /// where they were at their first use: the first of these places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct UsedAgain {
     /// In the summary.
     pub summary: u32,
@@ -100,7 +97,6 @@ pub const AROUND: usize = 20;
 
 /// One kind of content, in tokens as the run counts them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Content {
     /// Whose it is.
     pub origin: Origin,

@@ -9,7 +9,6 @@ use super::Absent;
 
 /// What a token saver did to the requests of one session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SaverFacts {
     /// Tokens that it says it saved; absent where it gives no report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +32,6 @@ pub struct SaverFacts {
 
 /// How the answers of a filter were, one for each result that it was given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct FilterAnswers {
     /// Answers that took the place of a result.
     pub used: u64,
@@ -55,7 +53,6 @@ impl FilterAnswers {
 
 /// What a saver cut of the results of a tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, AddAssign, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ToolCut {
     /// Recorded results.
     pub results: u64,
@@ -69,7 +66,6 @@ pub struct ToolCut {
 
 /// How the tool of a saver did that brings back what it removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, AddAssign, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SaverRecovery {
     /// Handles that it had left in the place of what it removed.
     pub tried: u64,

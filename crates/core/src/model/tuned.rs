@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// What a run searches: the settings beside its strategies in the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Grid {
     /// The strategy as typed: a name, or a file.
     pub typed: String,

@@ -16,34 +16,29 @@ pub struct Reported {
 }
 
 /// How a strategy estimates the size of its context.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Estimator {
     /// A tokeniser: the exact count (Arachne).
     #[default]
-    #[serde(rename = "exact")]
     Exact,
     /// Characters / 4, until a response has reported usage; then its input,
     /// cache reads, output and reasoning (GenCode).
     #[serde(rename = "chars/4")]
+    #[strum(serialize = "chars/4")]
     CharsOverFour,
     /// Only the input tokens that the provider reported for the previous
     /// response, never an estimate (Lis).
-    #[serde(rename = "reported")]
     Reported,
     /// Reported input tokens; before the first response JSON length / 4 × 1.2 (GSV).
-    #[serde(rename = "reported-or-json")]
     ReportedOrJson,
 }
 
 impl Estimator {
     /// The name used in strategies.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Estimator::Exact => "exact",
-            Estimator::CharsOverFour => "chars/4",
-            Estimator::Reported => "reported",
-            Estimator::ReportedOrJson => "reported-or-json",
-        }
+        self.into()
     }
 
     /// Estimated size of the whole context; `None` while it waits for the
