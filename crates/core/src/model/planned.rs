@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, CellKey, CellOutcome, Cut, RowKind, RunResults};
+use super::{Cell, CellKey, CellOutcome, RowKind, RunResults};
 
 /// Every cell and every cut of a run, as the lists that they are combined from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,9 +145,12 @@ impl Planned {
                 results.as_ref().map_or((&[][..], &[][..]), |s| (s.cells(), s.cuts()));
             let there: BTreeSet<&CellKey> = cells.iter().map(|cell| &cell.key).collect();
             let missing = self.cells_of(session).filter(|(key, _)| !there.contains(key));
-            let there: BTreeSet<_> = cuts.iter().map(Cut::key).collect();
-            let uncut = session.cut_keys().filter(|key| !there.contains(key));
-            (missing.map(lost).collect(), uncut.map(describe_cut).collect())
+            let there: BTreeSet<_> = cuts.iter().map(|cut| (cut.request, cut.recorded)).collect();
+            let uncut = session.cuts.iter().filter(|cut| !there.contains(cut));
+            let PlannedSession { dataset, session: id, .. } = session;
+            let uncut = uncut
+                .map(|(request, _)| format!("the cut before request {request} of {dataset}/{id}"));
+            (missing.map(lost).collect(), uncut.collect())
         })
     }
 
@@ -190,10 +193,6 @@ fn describe_cell(cell: &Cell) -> String {
     format!("{strategy} at {window} on {dataset}/{session}{repetition}")
 }
 
-fn describe_cut((dataset, session, request, _): (&str, &str, u32, bool)) -> String {
-    format!("the cut before request {request} of {dataset}/{session}")
-}
-
 impl PlannedSession {
     fn key(&self, strategy: &str, window: &str, replicate: u32) -> CellKey {
         CellKey {
@@ -203,14 +202,6 @@ impl PlannedSession {
             window: window.to_owned(),
             replicate,
         }
-    }
-
-    /// The keys of its cuts, as [`Cut::key`] has them.
-    fn cut_keys(&self) -> impl Iterator<Item = (&str, &str, u32, bool)> {
-        let of = |(request, recorded): &(u32, bool)| {
-            (self.dataset.as_str(), self.session.as_str(), *request, *recorded)
-        };
-        self.cuts.iter().map(of)
     }
 }
 
@@ -258,6 +249,7 @@ impl FromStr for Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Cut;
 
     fn planned() -> Planned {
         let strategy = |name: &str, row_kind, replicates| PlannedStrategy {

@@ -158,14 +158,7 @@ impl Message {
 
     /// Images in the message, inside results included.
     pub fn images(&self) -> u32 {
-        self.blocks
-            .iter()
-            .map(|b| match b {
-                Block::Image { .. } => 1,
-                Block::ToolResult { images, .. } => *images,
-                _ => 0,
-            })
-            .sum()
+        images(&self.blocks)
     }
 }
 
@@ -194,6 +187,16 @@ pub fn sent(blocks: &[Block]) -> String {
         out.push_str(&part);
     }
     out
+}
+
+/// Images in blocks, inside results included.
+pub fn images(blocks: &[Block]) -> u32 {
+    let count = |block: &Block| match block {
+        Block::Image { .. } => 1,
+        Block::ToolResult { images, .. } => *images,
+        _ => 0,
+    };
+    blocks.iter().map(count).sum()
 }
 
 /// A tool that the recorded agent could call.

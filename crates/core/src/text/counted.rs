@@ -20,18 +20,12 @@ pub fn grouped(n: impl TryInto<u64>) -> String {
 /// `2 queries`, `3 sessions or projects`.
 pub fn counted(n: impl TryInto<u64>, noun: &str) -> String {
     let n = whole(n);
-    format!("{} {}", grouped(n), noun_for(n, noun))
-}
-
-/// The noun alone, as it stands behind such a count.
-pub(super) fn noun_for(n: impl TryInto<u64>, noun: &str) -> String {
-    match whole(n) {
-        1 => noun.to_owned(),
-        _ => match noun.split_once(" of ") {
-            Some((head, rest)) => format!("{} of {rest}", plural(head)),
-            None => noun.split(" or ").map(plural).collect::<Vec<_>>().join(" or "),
-        },
-    }
+    let noun = match noun.split_once(" of ") {
+        _ if n == 1 => noun.to_owned(),
+        Some((head, rest)) => format!("{} of {rest}", plural(head)),
+        None => noun.split(" or ").map(plural).collect::<Vec<_>>().join(" or "),
+    };
+    format!("{} {noun}", grouped(n))
 }
 
 /// The form of a verb or pronoun that goes with a count.

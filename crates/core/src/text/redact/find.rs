@@ -6,7 +6,6 @@ use std::ops::Range;
 use super::colours::Uncoloured;
 use super::columns::columns;
 use super::places::placed;
-use super::private_keys::private_keys;
 use super::values::assigned;
 use crate::text::lists::NO_DOMAINS;
 use crate::text::{Pattern, pattern};
@@ -38,7 +37,6 @@ pub(super) fn found(text: &str) -> Vec<Found> {
 fn found_in(text: &str) -> Vec<Found> {
     // Reliable patterns come first: the later ones may match a part of the same value.
     let mut spans = Vec::new();
-    private_keys(text, &mut spans);
     placed(text, &mut spans);
     columns(text, &mut spans);
     assigned(text, &mut spans);

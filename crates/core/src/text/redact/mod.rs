@@ -17,7 +17,6 @@ mod colours;
 mod columns;
 mod find;
 mod places;
-mod private_keys;
 #[cfg(test)]
 mod tests;
 mod values;

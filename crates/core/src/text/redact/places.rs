@@ -141,6 +141,8 @@ fn compiled(written: &str) -> Regex {
 #[derive(Clone, Copy, strum::EnumString)]
 #[strum(serialize_all = "lowercase")]
 enum ValueForm {
+    /// A private key: its marks tell it.
+    Pem,
     /// A password in a URL that is no template.
     Url,
     /// A token or a hash, whole: within something longer, such as base64, it is none.
@@ -183,6 +185,7 @@ impl ValueForm {
         let made = makeup.digits >= 3 && is_varied(word) && !is_filler(word);
         let chosen = is_chosen(word, &makeup) || is_strong(word);
         match self {
+            ValueForm::Pem => true,
             ValueForm::Url => !is_example(before, word),
             ValueForm::Token => {
                 let goes_on = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
