@@ -119,10 +119,16 @@ impl Endpoint {
     /// The most tokens that the provider may count for a prompt; 0 where no
     /// price is known.
     pub(super) fn prompt_bound(&self, request: &Request, counter: &Counter) -> u64 {
-        match self.prices {
-            Some(_) => bound(request, counter),
-            None => 0,
+        if self.prices.is_none() {
+            return 0;
         }
+        let schema = request.schema.as_ref().map(|schema| schema.json.to_string());
+        let texts = request.messages.iter().map(|message| message.text.as_str());
+        let texts = texts.chain([request.system.as_str()]).chain(schema.as_deref());
+        let counted: u64 = texts.map(|text| counter.count(text)).sum();
+        // The system text counts as a message too.
+        let framed = request.messages.len() as u64 + 1;
+        DEARER * counted + FRAMING * framed
     }
 
     /// The most that a request can cost, in USD; `None` without prices.
@@ -177,16 +183,6 @@ fn joined(base: &str, path: &str) -> String {
 /// Whether a path segment is a version, such as `v1` or `v1beta`.
 fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-fn bound(request: &Request, counter: &Counter) -> u64 {
-    let schema = request.schema.as_ref().map(|schema| schema.json.to_string());
-    let texts = request.messages.iter().map(|message| message.text.as_str());
-    let texts = texts.chain([request.system.as_str()]).chain(schema.as_deref());
-    let counted: u64 = texts.map(|text| counter.count(text)).sum();
-    // The system text counts as a message too.
-    let framed = request.messages.len() as u64 + 1;
-    DEARER * counted + FRAMING * framed
 }
 
 // An API key, which is sent and never shown.
