@@ -222,39 +222,34 @@ mod tests {
         Gauge { turn: Some(Turn { said, at, before }), ..GAUGE }
     }
 
-    #[test]
-    fn above_is_strict() {
-        let above = |share| When::Above { of: Of::Window, share, and_over: 0, at_most: None };
-        assert!(!above(0.7).holds(&GAUGE));
-        assert!(above(0.69).holds(&GAUGE));
+    fn above(of: Of, share: f64, and_over: u64, at_most: Option<u64>) -> When {
+        When::Above { of, share, and_over, at_most }
     }
 
     #[test]
-    fn both_halves_of_above_must_hold() {
-        let above = |and_over| When::Above { of: Of::Usable, share: 0.5, and_over, at_most: None };
-        assert!(above(600).holds(&GAUGE));
-        assert!(!above(700).holds(&GAUGE));
-    }
-
-    #[test]
-    fn at_most_includes_its_bound() {
-        let up_to = |at_most| When::Above {
-            of: Of::Usable,
-            share: 0.5,
-            and_over: 0,
-            at_most: Some(at_most),
-        };
-        assert!(up_to(700).holds(&GAUGE));
-        assert!(!up_to(699).holds(&GAUGE));
-    }
-
-    #[test]
-    fn condition_on_unknown_figure_is_never_above() {
-        let gauge = Gauge { believed: None, ..GAUGE };
-        assert!(
-            !When::Above { of: Of::Window, share: 0.0, and_over: 0, at_most: None }.holds(&gauge)
-        );
-        assert!(!When::AboveReserve { reserve: 999 }.holds(&gauge));
+    fn each_condition_holds_from_its_bound_on() {
+        let unknown = Gauge { believed: None, ..GAUGE };
+        let silent = turn("so", "2026-03-01T10:00:00Z", "2026-03-01T10:30:00Z");
+        for (when, gauge, holds) in [
+            (above(Of::Window, 0.7, 0, None), GAUGE, false),
+            (above(Of::Window, 0.69, 0, None), GAUGE, true),
+            (above(Of::Usable, 0.5, 600, None), GAUGE, true),
+            (above(Of::Usable, 0.5, 700, None), GAUGE, false),
+            (above(Of::Usable, 0.5, 0, Some(700)), GAUGE, true),
+            (above(Of::Usable, 0.5, 0, Some(699)), GAUGE, false),
+            (above(Of::Window, 0.0, 0, None), unknown, false),
+            (When::AboveReserve { reserve: 999 }, unknown, false),
+            (When::ToolTokens(49), GAUGE, true),
+            (When::ToolTokens(50), GAUGE, false),
+            (When::Messages(3), GAUGE, true),
+            (When::Messages(4), GAUGE, false),
+            (When::Idle { minutes: 29 }, silent, true),
+            (When::Idle { minutes: 30 }, silent, false),
+            // No user spoke.
+            (When::Idle { minutes: 29 }, GAUGE, false),
+        ] {
+            assert_eq!(when.holds(&gauge), holds, "{when:?} {gauge:?}");
+        }
     }
 
     /// Seed 004: triggers before the LLM call, contextWindow − reserveTokens
@@ -262,20 +257,6 @@ mod tests {
     fn a_reserve_counts_from_the_window() {
         assert!(When::AboveReserve { reserve: 301 }.holds(&GAUGE));
         assert!(!When::AboveReserve { reserve: 300 }.holds(&GAUGE));
-    }
-
-    #[test]
-    fn counts_and_tool_tokens_are_strict() {
-        assert!(When::ToolTokens(49).holds(&GAUGE) && !When::ToolTokens(50).holds(&GAUGE));
-        assert!(When::Messages(3).holds(&GAUGE) && !When::Messages(4).holds(&GAUGE));
-    }
-
-    #[test]
-    fn a_silence_must_be_longer_than_its_bound() {
-        let gauge = turn("so", "2026-03-01T10:00:00Z", "2026-03-01T10:30:00Z");
-        assert!(!When::Idle { minutes: 30 }.holds(&gauge));
-        assert!(When::Idle { minutes: 29 }.holds(&gauge));
-        assert!(!When::Idle { minutes: 29 }.holds(&GAUGE), "no user spoke");
     }
 
     #[test]
@@ -320,13 +301,10 @@ mod tests {
 
     #[test]
     fn a_condition_is_told_in_words() {
-        let above = |and_over, at_most| {
-            When::Above { of: Of::Budget, share: 0.8, and_over, at_most }.to_string()
-        };
-        assert_eq!(above(0, None), "above 0.8 of budget");
-        assert_eq!(above(1, None), "above 0.8 of budget and over 1");
-        assert_eq!(above(5, Some(9)), "above 0.8 of budget and over 5 and at most 9");
         for (when, actual) in [
+            (above(Of::Budget, 0.8, 0, None), "above 0.8 of budget"),
+            (above(Of::Budget, 0.8, 1, None), "above 0.8 of budget and over 1"),
+            (above(Of::Budget, 0.8, 5, Some(9)), "above 0.8 of budget and over 5 and at most 9"),
             (When::Always, "always"),
             (When::Recorded, "recorded"),
             (When::AboveReserve { reserve: 7 }, "above window - 7"),

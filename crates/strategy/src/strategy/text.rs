@@ -142,17 +142,8 @@ pub fn builtin(
 // `--set`: keys of a strategy that a run overrides.
 
 /// Keys that every strategy may have, also where its file leaves them out.
-const OPTIONAL: [&str; 9] = [
-    "native_window",
-    "scales",
-    "output_limit",
-    "estimator",
-    "budget",
-    "compact_at",
-    "cache_breakpoints",
-    "explicit_cache",
-    "recovery",
-];
+const OPTIONAL: &str = "native_window scales output_limit estimator budget compact_at \
+    cache_breakpoints explicit_cache recovery";
 
 /// `--set STRATEGY.KEY=VALUE`: a key of the strategy, or of the first stage that
 /// has it, or `N.key` for stage N, or `N.table.key` for a key of one of its
@@ -166,7 +157,8 @@ pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), Strin
         },
         None => (None, key),
     };
-    let of_strategy = (table.contains_key(key) || OPTIONAL.contains(&key)) && key != "stage";
+    let of_strategy =
+        (table.contains_key(key) || OPTIONAL.split(' ').any(|own| own == key)) && key != "stage";
     if stage.is_none() && of_strategy {
         table.insert(key.to_owned(), parsed);
         return Ok(());
@@ -186,7 +178,7 @@ pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), Strin
         None => {
             let own = table.keys().filter(|key| *key != "stage").map(String::as_str);
             let known: BTreeSet<&str> =
-                own.chain(OPTIONAL).chain(known.iter().map(String::as_str)).collect();
+                own.chain(OPTIONAL.split(' ')).chain(known.iter().map(String::as_str)).collect();
             Err(format!("no such key: {}", suggest(key, known)))
         }
     }

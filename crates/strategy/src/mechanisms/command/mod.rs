@@ -425,41 +425,4 @@ mod tests {
         assert_eq!((copy.calls, &copy.state), (4, &asker.state));
         assert!(copy.program.is_none() && copy.seen.is_empty());
     }
-
-    #[cfg(unix)]
-    #[tokio::test]
-    async fn program_starts_once_and_its_calls_are_counted() {
-        use crate::state::StrategyState;
-        use crate::testkit::Scripted;
-        use crate::trigger::When;
-        use rand_chacha::rand_core::SeedableRng;
-        let script = "read a; echo '{\"type\":\"ready\"}'\n\
-            read b; echo '{\"type\":\"operations\",\"operations\":[{\"evict\":[\"m0\"]}]}'\n\
-            read c; echo \"no $c\"";
-        let (mut asker, mut context) = (asker(script), conversation());
-        let (mut shared, compactor) = (StrategyState::default(), Scripted::default());
-        let random = std::sync::Mutex::new(rand_chacha::ChaCha8Rng::seed_from_u64(7));
-        let host = Host {
-            window: 1_000,
-            budget: 900,
-            target: 500,
-            believed: None,
-            now: "2026-01-18T14:30:00Z".parse().unwrap(),
-            cause: &When::Always,
-            reported: None,
-            estimator: recap_core::tokens::Estimator::default(),
-            recorded: None,
-            compactor: &compactor,
-            random: &random,
-        };
-        let work = Work { context: &mut context, shared: &mut shared, host: &host };
-        let outcome = asker.compact(work).await.unwrap();
-        assert!(outcome.calls.is_empty() && outcome.notices.is_empty());
-        assert!(!context.contains(EntryId::message(0)) && context.contains(EntryId::message(3)));
-        let work = Work { context: &mut context, shared: &mut shared, host: &host };
-        let error = asker.compact(work).await.unwrap_err().to_string();
-        assert!(error.contains("strategy `mine`, call 2 of `sh -c"), "{error}");
-        assert!(error.contains(&format!("{ITS_WORDS}no {{")), "{error}");
-        assert_eq!((asker.calls, &asker.state), (2, &Json::Null));
-    }
 }

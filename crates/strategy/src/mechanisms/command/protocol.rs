@@ -309,26 +309,6 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_place_and_quote_no_text() {
-        let wrong = r#"{"type":"context","messages":[{"id":"m0"},{"covers":"the secret"}]}"#;
-        let expected = "its answer `context`: messages[1].covers: invalid type: string, expected \
-                        a list";
-        assert_eq!(problem(wrong), expected);
-        let wrong = r#"{"type":"operations","operations":[{"note":{"key":1}}]}"#;
-        assert!(problem(wrong).contains("operations[0].note.key: invalid type: integer"));
-        let wrong = r#"{"type":"context","messages":[],"usage":[{"input":9223372036854775808,"output":2}]}"#;
-        assert_eq!(
-            problem(wrong),
-            "its answer `context`: usage: no model takes 9223372036854775808 tokens in a call (at \
-             most 10000000)"
-        );
-        let wrong =
-            r#"{"type":"context","messages":[],"usage":[{"input":1,"output":2,"latency_ms":-3}]}"#;
-        assert_eq!(problem(wrong), "its answer `context`: usage: a latency below 0");
-        assert!(problem(r#"{"type":"ready","protocol":1}"#).contains("unknown field `protocol`"));
-    }
-
-    #[test]
     fn error_about_an_endless_name_is_short() {
         let name = "n".repeat(9_000);
         let wrong = format!(r#"{{"type":"context","messages":[{{"role":"user","{name}":1}}]}}"#);
@@ -350,16 +330,6 @@ mod tests {
         assert_eq!(place(""), InsertAt::InPlace);
         assert_eq!(place(r#","at":"head""#), InsertAt::Head);
         assert_eq!(place(r#","at":{"note":"facts"}"#), InsertAt::Note("facts".to_owned()));
-    }
-
-    #[test]
-    fn what_goes_with_an_answer_is_optional() {
-        let plain = read(r#"{"type":"context","messages":[]}"#);
-        let Ok(Answer::Changed(Change::Context(pieces), extras)) = plain else {
-            panic!("it is an answer")
-        };
-        assert!(pieces.is_empty() && extras.usage.is_empty());
-        assert_eq!((extras.notice, extras.state), (None, None));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What of a request arrived at the provider: which recorded messages a saver changed, dropped or
 //! added to.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::wire::{Kind, Owner, Part};
 use recap_core::model::MessageIndex;
@@ -214,7 +214,7 @@ fn described(part: &Part) -> String {
 /// Providers refuse a call without its result and a result without its call, but for those that the
 /// recording has that way.
 fn check_pairs(sent: &[Part], arrived: &[Part]) -> Result<(), String> {
-    let ids = |parts: &[Part], calls: bool| -> std::collections::HashSet<String> {
+    let ids = |parts: &[Part], calls: bool| -> HashSet<String> {
         let id = |part: &Part| match &part.kind {
             Kind::Call(id) if calls => Some(id.clone()),
             Kind::Result(id) if !calls => Some(id.clone()),
@@ -225,23 +225,19 @@ fn check_pairs(sent: &[Part], arrived: &[Part]) -> Result<(), String> {
     let (calls, results) = (ids(arrived, true), ids(arrived, false));
     let (sent_calls, sent_results) = (ids(sent, true), ids(sent, false));
     let recorded_so = |id: &str| sent_calls.contains(id) != sent_results.contains(id);
-    if let Some(id) = calls.difference(&results).filter(|id| !recorded_so(id)).min() {
-        return Err(if sent_calls.contains(id) {
-            format!(
-                "it drops the result of the call `{id}` and keeps the call: providers refuse that"
-            )
-        } else {
-            format!("it adds the call `{id}` without a result: providers refuse that")
-        });
-    }
-    if let Some(id) = results.difference(&calls).filter(|id| !recorded_so(id)).min() {
-        return Err(if sent_results.contains(id) {
-            format!("it drops the call `{id}` and keeps its result: providers refuse that")
-        } else {
-            format!(
-                "it adds a result of the call `{id}`, which is not there: providers refuse that"
-            )
-        });
-    }
-    Ok(())
+    let alone = |these: &HashSet<String>, others: &HashSet<String>| {
+        these.difference(others).filter(|id| !recorded_so(id)).min().cloned()
+    };
+    let what = match (alone(&calls, &results), alone(&results, &calls)) {
+        (Some(id), _) if sent_calls.contains(&id) => {
+            format!("it drops the result of the call `{id}` and keeps the call")
+        }
+        (Some(id), _) => format!("it adds the call `{id}` without a result"),
+        (None, Some(id)) if sent_results.contains(&id) => {
+            format!("it drops the call `{id}` and keeps its result")
+        }
+        (None, Some(id)) => format!("it adds a result of the call `{id}`, which is not there"),
+        (None, None) => return Ok(()),
+    };
+    Err(format!("{what}: providers refuse that"))
 }

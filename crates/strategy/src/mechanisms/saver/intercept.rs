@@ -385,7 +385,7 @@ impl Link<'_> {
         let model = body["model"].as_str().unwrap_or_default();
         self.upstream.expect(message, model, text.len());
         let before = Instant::now();
-        let answer = self.ask(Method::POST, self.api.path(), Some(text)).await;
+        let answer = self.ask(self.api.path(), Some(text)).await;
         let ms = before.elapsed().as_secs_f64() * 1e3;
         let (api, arrived) = match (answer, self.upstream.taken()) {
             // What was wrong with its request says more than the error that it passes on.
@@ -400,14 +400,10 @@ impl Link<'_> {
         Ok((compare(&sent, &parts(api, &arrived)?)?, ms))
     }
 
-    /// Asks the proxy itself.
-    async fn ask(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<String>,
-    ) -> Result<String, String> {
+    /// Asks the proxy itself: what is posted, or else reads the path.
+    async fn ask(&self, path: &str, body: Option<String>) -> Result<String, String> {
         let limit = self.timeout();
+        let method = if body.is_some() { Method::POST } else { Method::GET };
         let asked = async {
             let mut request = self.client.request(method, format!("{}{path}", self.url));
             // Placeholders: nothing is behind the proxy that would take a key.
@@ -435,19 +431,24 @@ impl Link<'_> {
         answered.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs_f64())))
     }
 
-    /// Runs another command of the saver's, in its home.
-    async fn run(&self, command: &[String]) -> Result<String, String> {
-        let launch = self.proxy.launch(command, &self.url, &self.upstream, self.home);
-        run(&launch, "", self.timeout()).await
+    /// What the proxy tells at a path, or another command of the saver's, which runs in its home.
+    async fn told(
+        &self,
+        path: Option<&str>,
+        body: Option<String>,
+        command: &[String],
+    ) -> Result<String, String> {
+        let Some(path) = path else {
+            let launch = self.proxy.launch(command, &self.url, &self.upstream, self.home);
+            return run(&launch, "", self.timeout()).await;
+        };
+        self.ask(path, body).await
     }
 
     /// The tokens and the dollars that the saver says it saved.
     async fn claimed(&self) -> Result<(Option<u64>, Option<f64>), String> {
         let Some(report) = &self.proxy.parameters.report else { return Ok((None, None)) };
-        let text = match &report.path {
-            Some(path) => self.ask(Method::GET, path, None).await,
-            None => self.run(&report.command).await,
-        };
+        let text = self.told(report.path.as_deref(), None, &report.command).await;
         let text = text.map_err(|problem| format!("its report: {problem}"))?;
         let value = density::parsed(text.as_bytes()).map_err(|why| format!("its report {why}"))?;
         let number = |pointer: &String| {
@@ -488,17 +489,9 @@ impl Link<'_> {
     /// What the saver's own tool answers for a handle, if anything.
     async fn brought_back(&self, handle: &str, tool: &RecoveryTool) -> Option<String> {
         let put = |text: &String| text.replace("{handle}", handle);
-        let answer = match &tool.path {
-            Some(path) => {
-                let method = if tool.body.is_some() { Method::POST } else { Method::GET };
-                self.ask(method, &put(path), tool.body.as_ref().map(put)).await
-            }
-            None => {
-                let command: Vec<String> = tool.command.iter().map(put).collect();
-                self.run(&command).await
-            }
-        };
-        let answer = answer.ok()?;
+        let (path, body) = (tool.path.as_ref().map(put), tool.body.as_ref().map(put));
+        let command: Vec<String> = tool.command.iter().map(put).collect();
+        let answer = self.told(path.as_deref(), body, &command).await.ok()?;
         let text = match &tool.text {
             Some(pointer) => {
                 let value = serde_json::from_str::<Json>(&answer).ok()?;
