@@ -508,20 +508,19 @@ impl TextHash {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::collections::BTreeSet;
 
-    fn digest(summary: &str, memories: &[&str]) -> Produced {
+    use super::*;
+    use crate::testkit::{OffShape, Scripted, free};
+
+    fn digested(summary: &str, memories: &[&str]) -> Produced {
         let memories = memories.iter().map(|&memory| memory.to_owned()).collect();
         Produced::Digest(Digest { summary: summary.to_owned(), memories })
     }
 
-    fn message() -> TaskMessage {
-        TaskMessage { role: Role::User, text: SentText::new("m"), images: 0, tokens: 1 }
-    }
-
     /// A task of each kind, with as many messages and bounds of their own.
     fn tasks() -> [Task; 3] {
-        let (prompt, messages) = (String::new, |count: usize| vec![message(); count]);
+        let (prompt, messages) = (String::new, |count: usize| vec![message("m", 1); count]);
         [
             Task::SessionState {
                 prompt: prompt(),
@@ -559,7 +558,7 @@ mod tests {
         let replies = [
             Produced::SessionState(SessionState::default()),
             Produced::Continuation(String::new()),
-            digest("", &[]),
+            digested("", &[]),
         ];
         for (at, reply) in replies.iter().enumerate() {
             for (asked, task) in tasks().iter().enumerate() {
@@ -575,7 +574,7 @@ mod tests {
         assert!(!Produced::SessionState(state).is_empty());
         assert!(Produced::Continuation(" \n".to_owned()).is_empty());
         assert!(!Produced::Continuation("on".to_owned()).is_empty());
-        let empty = [digest(" ", &[]), digest("a", &[]), digest("", &["b"])];
+        let empty = [digested(" ", &[]), digested("a", &[]), digested("", &["b"])];
         assert_eq!(empty.map(|digest| digest.is_empty()), [true, false, false]);
     }
 
@@ -607,17 +606,15 @@ mod tests {
 
     #[test]
     fn default_compactor_is_shared_and_ignores_live_texts() {
-        let compactor = crate::testkit::OffShape;
+        let compactor = OffShape;
         assert!(!compactor.reads_live() && compactor.repeated(1).is_none());
         assert!(compactor.counting(&Arc::new(Counter::default())).is_none());
+        // A meter stands for the compactor in it.
+        let reading = Scripted::reading();
+        let meter = Metered::new(&*reading);
+        assert_eq!((meter.name(), meter.reads_live()), ("scripted", true));
+        assert!(!Metered::new(&OffShape).reads_live());
     }
-}
-
-#[cfg(test)]
-mod metered_tests {
-    use super::*;
-    use crate::testkit::{OffShape, Scripted, free};
-    use recap_core::model::Role;
 
     /// No call can be made.
     struct Gone;
@@ -692,7 +689,7 @@ mod metered_tests {
     #[test]
     fn a_sound_reply_leaves_its_sizes_and_hashes() {
         let task = digest("Sum up.", None);
-        let produced = Produced::Digest(Digest { summary: "x".to_owned(), memories: Vec::new() });
+        let produced = digested("x", &[]);
         let reply = known(&task, Ok(free(produced.clone())));
         assert_eq!((reply.replaced, reply.written, reply.bound), (500, 100, 90));
         assert_eq!((reply.text, reply.unusable), (Some(reply_hash(&produced)), None));
@@ -724,20 +721,12 @@ mod metered_tests {
             continuation("hello", None),
             continuation("bye", None),
         ];
-        let inputs: std::collections::BTreeSet<u64> = tasks.iter().map(task_hash).collect();
+        let inputs: BTreeSet<u64> = tasks.iter().map(task_hash).collect();
         assert_eq!(inputs.len(), tasks.len());
         let live = Live { tokens: 9, system: "S".to_owned(), messages: Vec::new() };
         assert_eq!(task_hash(&continuation("hello", Some(live))), task_hash(&tasks[3]));
         // Stable from run to run and from version to version: it is in run folders.
         assert_eq!(task_hash(&tasks[3]), 7_478_799_252_198_092_612);
-    }
-
-    #[test]
-    fn a_meter_stands_for_the_compactor_in_it() {
-        let reading = Scripted::reading();
-        let meter = Metered::new(&*reading);
-        assert_eq!((meter.name(), meter.reads_live()), ("scripted", true));
-        assert!(!Metered::new(&OffShape).reads_live());
     }
 
     #[test]
@@ -756,21 +745,17 @@ mod metered_tests {
 
     #[test]
     fn replies_differ_in_every_part_of_their_text() {
-        let digest = |summary: &str, memories: &[&str]| {
-            let memories = memories.iter().map(|memory| (*memory).to_owned()).collect();
-            Produced::Digest(Digest { summary: summary.to_owned(), memories })
-        };
         let logos = SessionState { logos: vec!["fact".to_owned()], ..SessionState::default() };
         let replies = [
             Produced::Continuation("a".to_owned()),
             Produced::Continuation("b".to_owned()),
-            digest("b", &["c"]),
-            digest("b", &["d"]),
-            digest("bc", &[]),
+            digested("b", &["c"]),
+            digested("b", &["d"]),
+            digested("bc", &[]),
             Produced::SessionState(SessionState::default()),
             Produced::SessionState(logos),
         ];
-        let hashes: std::collections::BTreeSet<u64> = replies.iter().map(reply_hash).collect();
+        let hashes: BTreeSet<u64> = replies.iter().map(reply_hash).collect();
         assert_eq!(hashes.len(), replies.len());
     }
 }
