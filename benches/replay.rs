@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use recap_billing::pricing::{Agent, Agents, PriceList};
-use recap_core::model::CellKey;
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
 use recap_replay::{Plan, PreparedSession, WindowSpec, replay};
-use recap_strategy::{Scaling, Strategy, builtin, builtin_names};
+use recap_strategy::{Strategy, builtin, builtin_names};
 use tokio::runtime::{Builder, Runtime};
 
 #[allow(dead_code, reason = "each bench uses a part of the generator")]
@@ -32,22 +31,9 @@ struct Subjects {
 
 fn plan(subject: &PreparedSession, strategy: &Arc<Strategy>, agents: Arc<[Agent]>) -> Plan {
     let window: WindowSpec = WINDOW.parse().expect("the constant is a window");
-    Plan {
-        key: CellKey {
-            dataset: "bench".to_owned(),
-            session: subject.facts.session.clone(),
-            strategy: strategy.name.clone(),
-            window: WINDOW.to_owned(),
-            replicate: 0,
-        },
-        strategy: Arc::clone(strategy),
-        window: window.tokens(&subject.recording.sizes, 0).expect("a share always fits"),
-        scaling: Scaling::All,
-        seed: 1,
-        offline: true,
-        agents,
-        compactor: None,
-    }
+    let tokens = window.tokens(&subject.recording.sizes, 0).expect("a share always fits");
+    let session = ("bench", &*subject.facts.session);
+    Plan { agents, ..Plan::new(session, Arc::clone(strategy), (WINDOW, tokens)) }
 }
 
 /// Who pays: one model under Anthropic's rules.

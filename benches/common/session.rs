@@ -57,15 +57,8 @@ impl Script {
     fn push(&mut self, role: Role, blocks: Vec<Block>) {
         let number = self.messages.len();
         let seconds = 1_750_000_000 + 20 * number as i64;
-        self.messages.push(Message {
-            id: format!("m{number}"),
-            role,
-            at: jiff::Timestamp::from_second(seconds).ok(),
-            blocks,
-            usage: None,
-            synthetic: false,
-            broadcast: false,
-        });
+        let at = jiff::Timestamp::from_second(seconds).ok();
+        self.messages.push(Message::new(format!("m{number}"), role, at, blocks));
     }
 
     /// A name that was met before, mostly long ago.

@@ -139,10 +139,10 @@ mod tests {
 
     use super::*;
     use crate::{Plan, PreparedSession};
-    use recap_core::model::{CellKey, Role};
+    use recap_core::model::Role;
     use recap_exam::roles::compactor::EmptySummary;
     use recap_strategy::testkit::Talk;
-    use recap_strategy::{EntryId, InsertAt, OpenSession, Scaling, builtin};
+    use recap_strategy::{EntryId, InsertAt, OpenSession, builtin};
 
     fn prepared() -> PreparedSession {
         let talk = (0..3).fold(Talk::new("S"), |talk, _| talk.user("Go on, do.").assistant("Yes"));
@@ -151,22 +151,7 @@ mod tests {
 
     /// A strategy of several stages, none of which acts in so short a session.
     fn plan() -> Plan {
-        Plan {
-            key: CellKey {
-                dataset: "d".to_owned(),
-                session: String::new(),
-                strategy: "lis".to_owned(),
-                window: String::new(),
-                replicate: 0,
-            },
-            strategy: Arc::new(builtin("lis", &[]).unwrap().unwrap()),
-            window: 1_000_000,
-            scaling: Scaling::All,
-            seed: 1,
-            offline: true,
-            agents: Arc::new([]),
-            compactor: None,
-        }
+        Plan::new(("d", ""), Arc::new(builtin("lis", &[]).unwrap().unwrap()), ("", 1_000_000))
     }
 
     fn row() -> CompactionRow {

@@ -382,24 +382,20 @@ mod tests {
     use crate::session::ReplaySession;
     use recap_billing::pricing::ModelPrices;
     use recap_billing::prompt_cache::Anthropic;
-    use recap_core::model::{Block, CellKey, Message, Role, Session};
+    use recap_core::model::{Block, Message, Role, Session};
     use recap_core::tokens::Counter;
     use recap_exam::roles::compactor::EmptySummary;
-    use recap_strategy::{Scaling, builtin};
+    use recap_strategy::builtin;
 
     // What a bill takes from the recording's cache and from compactions, block by
     // block.
 
     /// Messages of one token each, by turns, a minute apart.
     fn turns(messages: usize) -> Session {
-        let message = |at: usize| Message {
-            id: format!("m{at}"),
-            role: if at.is_multiple_of(2) { Role::User } else { Role::Assistant },
-            at: Some(minute(at as i64)),
-            blocks: vec![Block::Text { text: "word".to_owned() }],
-            usage: None,
-            synthetic: false,
-            broadcast: false,
+        let message = |at: usize| {
+            let role = if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
+            let word = vec![Block::Text { text: "word".to_owned() }];
+            Message::new(format!("m{at}"), role, Some(minute(at as i64)), word)
         };
         let messages = (0..messages).map(message).collect();
         Session { id: "s".to_owned(), messages, ..Session::default() }
@@ -415,22 +411,8 @@ mod tests {
 
     fn plan(strategy: &str, keys: &[(&str, &str)]) -> Plan {
         let keys: Vec<_> = keys.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        Plan {
-            key: CellKey {
-                dataset: "d".into(),
-                session: "s".into(),
-                strategy: strategy.into(),
-                window: "1000".into(),
-                replicate: 0,
-            },
-            strategy: Arc::new(builtin(strategy, &keys).unwrap().unwrap()),
-            window: 1_000,
-            scaling: Scaling::All,
-            seed: 1,
-            offline: true,
-            agents: Arc::new([]),
-            compactor: None,
-        }
+        let strategy = Arc::new(builtin(strategy, &keys).unwrap().unwrap());
+        Plan::new(("d", "s"), strategy, ("1000", 1_000))
     }
 
     /// A provider that reported no read has no cache; one that reported a write has breakpoints.
@@ -508,9 +490,7 @@ mod tests {
     fn tokens_are_rewritten_where_a_warm_prefix_broke() {
         let prepared = prepared(2);
         let mut plan = plan("full", &[]);
-        let agent =
-            Agent { billed_as: "a".into(), model: "a".into(), prices: None, others: Vec::new() };
-        plan.agents = Arc::new([agent]);
+        plan.agents = Arc::new([unpriced()]);
         let rewritten = |warm, broken, carried| {
             let mut biller = Biller::new(&plan, &prepared.facts);
             let billing_model = &mut biller.billing_models[0];
@@ -531,11 +511,8 @@ mod tests {
     fn entries_live_an_hour_if_most_writes_did() {
         let written = |five: u64, hour: u64| {
             let mut request = prepared(2).facts.requests[0];
-            request.recorded = Some(recap_core::model::Usage {
-                cache_write_5m: five,
-                cache_write_1h: hour,
-                ..recap_core::model::Usage::default()
-            });
+            let usage = Usage { cache_write_5m: five, cache_write_1h: hour, ..Usage::default() };
+            request.recorded = Some(usage);
             life(&[request])
         };
         assert_eq!(written(10, 11), Life::Hour);
@@ -675,18 +652,9 @@ mod tests {
             let prompt = billing_model.send(&sent, &request, None).prompt;
             found.push((billing_model.warm, prompt.billed.read));
         }
-        assert_eq!(
-            found,
-            [
-                (false, 0),
-                (true, 53),
-                (false, 0),
-                // By the rules alone it would have expired.
-                (true, 53),
-                (false, 0),
-                (false, 20),
-            ]
-        );
+        // By the rules alone the renewed one would have expired.
+        let expected = [(false, 0), (true, 53), (false, 0), (true, 53), (false, 0), (false, 20)];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -453,6 +453,31 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A replay of a session (data set and id) under a strategy at a window with its label: with
+    /// the offline compactor, every number scaled, seed 1, and nobody who is billed.
+    pub fn new(
+        (dataset, session): (&str, &str),
+        strategy: Arc<Strategy>,
+        (label, window): (&str, u64),
+    ) -> Self {
+        Plan {
+            key: CellKey {
+                dataset: dataset.to_owned(),
+                session: session.to_owned(),
+                strategy: strategy.name.clone(),
+                window: label.to_owned(),
+                replicate: 0,
+            },
+            strategy,
+            window,
+            scaling: Scaling::All,
+            seed: 1,
+            offline: true,
+            agents: Arc::new([]),
+            compactor: None,
+        }
+    }
+
     /// The role of the row in the comparison.
     pub fn row_kind(&self) -> RowKind {
         if self.strategy.control {

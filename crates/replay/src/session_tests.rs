@@ -3,12 +3,12 @@ use std::sync::Arc;
 use super::*;
 use crate::prepared::text_hash;
 use recap_core::model::{
-    Block, CellKey, Expectation, Message, Preamble, PreambleChange, Question, QuestionKind,
-    RecordedTrigger, Role, Session, SnapshotPart,
+    Block, Expectation, Message, Preamble, PreambleChange, Question, QuestionKind, RecordedTrigger,
+    Role, Session, SnapshotPart,
 };
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
-use recap_strategy::{Scaling, builtin};
+use recap_strategy::builtin;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -17,17 +17,10 @@ fn at(second: i64) -> Timestamp {
 /// A question, a call with its result and an answer, at 100, 130, 131 and 190.
 fn talk() -> Session {
     let text = |text: &str| Block::Text { text: text.to_owned() };
-    let call = Block::ToolCall {
-        id: "c".to_owned(),
-        name: "read".to_owned(),
-        arguments: serde_json::json!({}),
-    };
-    let result = Block::ToolResult {
-        call: "c".to_owned(),
-        text: "found ".repeat(100),
-        images: 0,
-        is_error: false,
-    };
+    let (id, name) = ("c".to_owned(), "read".to_owned());
+    let call = Block::ToolCall { id: id.clone(), name, arguments: serde_json::json!({}) };
+    let found = "found ".repeat(100);
+    let result = Block::ToolResult { call: id, text: found, images: 0, is_error: false };
     let said = [
         (Role::User, 100, text("What is there?")),
         (Role::Assistant, 130, call),
@@ -54,22 +47,7 @@ async fn at_request<T>(talk: Session, request: u32, show: impl Fn(&ReplaySession
 /// The strategy `recorded` at a window.
 fn plan(window: u64) -> Plan {
     let strategy = builtin("recorded", &[]).unwrap().unwrap();
-    Plan {
-        key: CellKey {
-            dataset: "d".to_owned(),
-            session: String::new(),
-            strategy: strategy.name.clone(),
-            window: String::new(),
-            replicate: 0,
-        },
-        strategy: Arc::new(strategy),
-        window,
-        scaling: Scaling::All,
-        seed: 1,
-        offline: true,
-        agents: Arc::new([]),
-        compactor: None,
-    }
+    Plan::new(("d", ""), Arc::new(strategy), ("", window))
 }
 
 /// A talk with a question after each of these messages, which asks for a message.

@@ -340,8 +340,8 @@ mod tests {
     use recap_exam::roles::compactor::EmptySummary;
     use recap_strategy::testkit::{Talk, words};
     use recap_strategy::{
-        CallUsage, Context, EntryId, Fallback, Limits, MechanismError, Of, Op, Record, Scaling,
-        StoredFile, StrategyState, builtin,
+        CallUsage, Context, EntryId, Fallback, Limits, MechanismError, Of, Op, Record, StoredFile,
+        StrategyState, builtin,
     };
 
     const GAUGE: Gauge<'static> = Gauge {
@@ -381,22 +381,7 @@ mod tests {
     fn plan(strategy: &str) -> Plan {
         let mut strategy = builtin(strategy, &[]).unwrap().unwrap();
         strategy.estimator = Estimator::Exact;
-        Plan {
-            key: recap_core::model::CellKey {
-                dataset: "d".to_owned(),
-                session: String::new(),
-                strategy: strategy.name.clone(),
-                window: String::new(),
-                replicate: 0,
-            },
-            strategy: Arc::new(strategy),
-            window: 1_000_000,
-            scaling: Scaling::All,
-            seed: 1,
-            offline: true,
-            agents: Arc::new([]),
-            compactor: None,
-        }
+        Plan::new(("d", ""), Arc::new(strategy), ("", 1_000_000))
     }
 
     fn call(input: u64, output: u64, latency_ms: Option<f64>) -> ModelCall {
@@ -450,8 +435,7 @@ mod tests {
             let row = session.row(0, session.context.weight(), &calls, &outcome);
             session.keep(StageOutcome { outcome, row, calls }, changes);
             assert_eq!((session.records.len(), session.notices.len()), (1, 1));
-            let rows = session.compactions.iter();
-            let rows: Vec<_> = rows
+            let rows: Vec<_> = (session.compactions.iter())
                 .map(|(n, row)| {
                     (*n, row.messages_folded, row.messages_evicted, row.messages_edited)
                 })

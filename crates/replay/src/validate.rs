@@ -11,8 +11,7 @@ use crate::prepared::PreparedSession;
 use crate::session::{Plan, replay};
 use recap_billing::pricing::{Agent, Agents};
 use recap_core::model::{
-    Buckets, CellKey, CellOutcome, Exogenous, RECORDED, RequestBill, RequestFacts, Usage,
-    Validation,
+    Buckets, CellOutcome, Exogenous, RECORDED, RequestBill, RequestFacts, Usage, Validation,
 };
 use recap_strategy::{Compactor, Scaling, builtin};
 
@@ -31,21 +30,12 @@ pub async fn validate(
         Agents::new(list, Vec::new()).of(facts.model.as_deref(), &facts.other_models);
     let agent = billing_models.into_iter().next()?;
     let strategy = builtin(RECORDED, &[])?.expect("the strategy ships with the program");
+    let session = (&*facts.dataset, &*facts.session);
     let plan = Plan {
-        key: CellKey {
-            dataset: facts.dataset.clone(),
-            session: facts.session.clone(),
-            strategy: strategy.name.clone(),
-            window: String::new(),
-            replicate: 0,
-        },
-        strategy: Arc::new(strategy),
-        window: u64::MAX / 4,
         scaling: Scaling::AsWritten,
         seed: 0,
-        offline: true,
         agents: Arc::new([agent.clone()]),
-        compactor: None,
+        ..Plan::new(session, Arc::new(strategy), ("", u64::MAX / 4))
     };
     // A recording that cannot be replayed is reported in its own row.
     let CellOutcome::Done(rows) = replay(prepared, &plan, compactor).await.cell.outcome else {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::PreparedSession;
 use recap_billing::pricing::{Agents, PriceList};
-use recap_core::model::{Block, CellKey, Message, RecordedCompaction, Role, Session, Usage};
+use recap_core::model::{Block, Message, RecordedCompaction, Role, Session, Usage};
 use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;
 use recap_exam::roles::compactor::EmptySummary;
@@ -18,8 +18,7 @@ fn padding(tokens: usize) -> String {
 }
 
 fn message(n: usize, role: Role, blocks: Vec<Block>) -> Message {
-    let id = format!("m{n}");
-    Message { id, role, at: None, blocks, usage: None, synthetic: false, broadcast: false }
+    Message::new(format!("m{n}"), role, None, blocks)
 }
 
 fn text(text: String) -> Vec<Block> {
@@ -33,20 +32,26 @@ fn named(k: usize) -> String {
     format!("look into src/module_{k}/part_{k}.rs for zeb{letters}ra and quag{letters}ga")
 }
 
-/// Answers every task with the same text.
-struct Says(String);
+/// Answers every task with the same text, billed as so many tokens.
+struct Says {
+    text: String,
+    output: u64,
+}
 
 #[async_trait::async_trait]
 impl Compactor for Says {
     async fn run(&self, _: &Task) -> Result<Reply, FailedCall> {
-        let usage = CallUsage { input: 1_000, output: 100 };
-        let produced = Produced::Continuation(self.0.clone());
-        Ok(Reply::unmodelled(produced, usage, usage.output))
+        let usage = CallUsage { input: 1_000, output: self.output };
+        Ok(Reply::unmodelled(Produced::Continuation(self.text.clone()), usage, 100))
     }
 
     fn name(&self) -> &str {
         "says"
     }
+}
+
+fn says(text: impl Into<String>) -> Says {
+    Says { text: text.into(), output: 100 }
 }
 
 /// A task, and then `requests` calls of a tool with results of some 1,000
@@ -87,22 +92,8 @@ fn prepared(session: Session, cuts: Cuts) -> PreparedSession {
 
 fn plan(name: &str) -> Plan {
     let agents = Agents::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".into()]);
-    Plan {
-        key: CellKey {
-            dataset: "d".into(),
-            session: "s".into(),
-            strategy: name.into(),
-            window: "native".into(),
-            replicate: 0,
-        },
-        strategy: Arc::new(builtin(name, &[]).unwrap().unwrap()),
-        window: 0,
-        scaling: Scaling::All,
-        seed: 1,
-        offline: true,
-        agents: agents.of(None, &[]).into(),
-        compactor: None,
-    }
+    let strategy = Arc::new(builtin(name, &[]).unwrap().unwrap());
+    Plan { agents: agents.of(None, &[]).into(), ..Plan::new(("d", "s"), strategy, ("native", 0)) }
 }
 
 fn part(prepared: &PreparedSession, at: usize) -> CutSegment {
@@ -110,9 +101,17 @@ fn part(prepared: &PreparedSession, at: usize) -> CutSegment {
     CutSegment::new(prepared, place, facts, &[])
 }
 
+async fn examined(
+    part: &CutSegment,
+    plan: &Plan,
+    depth: u32,
+    compactor: &dyn Compactor,
+) -> CutExam {
+    examine(part, plan, depth, compactor, &|_, _| ()).await.unwrap().exam
+}
+
 async fn exam(prepared: &PreparedSession, at: usize, name: &str, depth: u32) -> CutExam {
-    let part = part(prepared, at);
-    examine(&part, &plan(name), depth, &EmptySummary, &|_, _| ()).await.unwrap().exam
+    examined(&part(prepared, at), &plan(name), depth, &EmptySummary).await
 }
 
 fn count(exam: &CutExam, state: ReferenceState) -> usize {
@@ -169,11 +168,9 @@ async fn used_text_stated_only_before_cut_is_fact() {
     let prepared = prepared(session(40), Cuts::Spread(1));
     let (place, facts) = &prepared.cuts[0];
     assert_eq!((place.request, place.requests), (20, 20));
-    let asked: Vec<(u32, &str)> = facts.iter().map(|f| (f.request, f.text.as_str())).collect();
-    let due: Vec<(u32, String)> =
-        (20..30).map(|r| (r, format!("src/module_{0}/part_{0}.rs", r - 10))).collect();
-    let due: Vec<(u32, &str)> = due.iter().map(|(r, text)| (*r, text.as_str())).collect();
-    assert_eq!(asked, due);
+    let asked: Vec<_> = facts.iter().map(|f| (f.request, f.text.clone())).collect();
+    let due = (20..30).map(|r| (r, format!("src/module_{0}/part_{0}.rs", r - 10)));
+    assert_eq!(asked, due.collect::<Vec<_>>());
     // The result of request 10 is message 22; 18 messages follow it.
     assert_eq!(facts[0].last_seen, 22);
 }
@@ -236,15 +233,13 @@ async fn only_summary_naming_fact_with_words_carries_it() {
     let prepared = prepared(session(40), Cuts::Spread(1));
     let part = part(&prepared, 0);
     let summary = (10..20).map(|k| format!("{}. ", named(k))).collect::<String>();
-    let own =
-        examine(&part, &plan("claude-code"), 1, &Says(summary), &|_, _| ()).await.unwrap().exam;
+    let plan = plan("claude-code");
+    let own = examined(&part, &plan, 1, &says(summary)).await;
     assert_eq!(count(&own, ReferenceState::Carried), 10, "{:?}", own.states);
-    let without_summary =
-        examine(&part, &plan("claude-code"), 1, &EmptySummary, &|_, _| ()).await.unwrap().exam;
+    let without_summary = examined(&part, &plan, 1, &EmptySummary).await;
     assert_eq!(count(&without_summary, ReferenceState::Lost), 10, "{:?}", without_summary.states);
     let bare = (10..20).map(|k| format!("src/module_{k}/part_{k}.rs ")).collect::<String>();
-    let listed =
-        examine(&part, &plan("claude-code"), 1, &Says(bare), &|_, _| ()).await.unwrap().exam;
+    let listed = examined(&part, &plan, 1, &says(bare)).await;
     assert_eq!(count(&listed, ReferenceState::Bare), 10, "{:?}", listed.states);
 }
 
@@ -380,10 +375,9 @@ async fn every_request_after_cut_is_inspected_once() {
 async fn session_waits_at_cut_for_foreground_calls() {
     let prepared = prepared(session(40), Cuts::Spread(1));
     let part = part(&prepared, 0);
-    let says = Says("All is well.".to_owned());
-    let none = examine(&part, &plan("full"), 1, &says, &|_, _| ()).await.unwrap().exam;
+    let none = examined(&part, &plan("full"), 1, &says("All is well.")).await;
     assert_eq!((none.compactions, none.blocking_ms), (0, None));
-    let one = examine(&part, &plan("claude-code"), 1, &says, &|_, _| ()).await.unwrap().exam;
+    let one = examined(&part, &plan("claude-code"), 1, &says("All is well.")).await;
     assert_eq!(one.compactions, 1);
     assert!(one.blocking_ms > Some(0.0), "{:?}", one.blocking_ms);
 }
@@ -391,25 +385,9 @@ async fn session_waits_at_cut_for_foreground_calls() {
 /// Dollars of the compactor at depth 3 whose replies have this many tokens, and the
 /// number of compactions before the cut.
 async fn deep(prepared: &PreparedSession, output: u64) -> (f64, u32) {
-    let part = part(prepared, 0);
-    let says = Wordy(output);
-    let exam = examine(&part, &plan("claude-code"), 3, &says, &|_, _| ()).await.unwrap().exam;
+    let says = Says { output, ..says("So far.") };
+    let exam = examined(&part(prepared, 0), &plan("claude-code"), 3, &says).await;
     (exam.compactor_usd.unwrap(), exam.compactions)
-}
-
-/// Answers every task with the same text, billed as this many tokens.
-struct Wordy(u64);
-
-#[async_trait::async_trait]
-impl Compactor for Wordy {
-    async fn run(&self, _: &Task) -> Result<Reply, FailedCall> {
-        let usage = CallUsage { input: 1_000, output: self.0 };
-        Ok(Reply::unmodelled(Produced::Continuation("So far.".to_owned()), usage, 100))
-    }
-
-    fn name(&self) -> &str {
-        "wordy"
-    }
 }
 
 #[tokio::test]
@@ -426,11 +404,7 @@ async fn cut_pays_for_calls_that_led_to_it() {
     let led = (long - short) / more;
     assert!((led - f64::from(before)).abs() < 1e-6, "{led} {before}");
     let usd = async |plan: &Plan| {
-        examine(&part(&prepared, 0), plan, 1, &Wordy(100), &|_, _| ())
-            .await
-            .unwrap()
-            .exam
-            .compactor_usd
+        examined(&part(&prepared, 0), plan, 1, &says("So far.")).await.compactor_usd
     };
     assert_eq!(usd(&plan("full")).await, Some(0.0));
     let agents = own.agents.clone();
@@ -449,8 +423,7 @@ async fn nobody_waits_at_cut_for_background_call() {
     for stage in &mut Arc::make_mut(&mut plan.strategy).stages {
         stage.background = true;
     }
-    let says = Says("All is well.".to_owned());
-    let exam = examine(&part(&prepared, 0), &plan, 1, &says, &|_, _| ()).await.unwrap().exam;
+    let exam = examined(&part(&prepared, 0), &plan, 1, &says("All is well.")).await;
     assert_eq!((exam.compactions, exam.blocking_ms), (1, None));
     assert_eq!(exam.latency_source, Some(LatencySource::Modelled));
 }
@@ -467,14 +440,13 @@ async fn without_summary_is_refused_alike_without_counting_replies() {
         let mut plan = plan("snapshot-dedup-zoea");
         plan.key.strategy = name.to_owned();
         Arc::make_mut(&mut plan.strategy).control = control;
-        let exam = examine(&part, &plan, 3, &EmptySummary, &|_, _| ()).await.unwrap().exam;
+        let exam = examined(&part, &plan, 3, &EmptySummary).await;
         assert_eq!(exam.refused.len(), refused, "{name} {control}");
     }
     for (name, replies) in [("s", 1), (without_summary.as_str(), 0)] {
         let mut plan = plan("claude-code");
         plan.key.strategy = name.to_owned();
-        let says = Says("All is well.".to_owned());
-        let exam = examine(&part, &plan, 1, &says, &|_, _| ()).await.unwrap().exam;
+        let exam = examined(&part, &plan, 1, &says("All is well.")).await;
         assert_eq!(exam.replies.len(), replies, "{name}");
     }
 }

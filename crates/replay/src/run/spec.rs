@@ -251,15 +251,7 @@ mod tests {
     /// A data set of two sessions, of which one has a response with this
     /// usage.
     fn dataset(name: &str, usage: Option<Usage>) -> Dataset {
-        let message = Message {
-            id: "a".to_owned(),
-            role: Role::Assistant,
-            at: None,
-            blocks: Vec::new(),
-            usage,
-            synthetic: false,
-            broadcast: false,
-        };
+        let message = Message { usage, ..Message::new("a", Role::Assistant, None, Vec::new()) };
         let session = Session { messages: vec![message], ..Session::default() };
         // The other session reports no usage.
         let sessions = vec![Session::default(), session];
