@@ -4,17 +4,21 @@
 pub mod recordings;
 pub mod talk;
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use proptest::prelude::Strategy as Arbitrary;
 use proptest::prelude::*;
 use recap_core::model::{
-    Block, CellKey, LedgerState, Message, RecordedCompaction, RecordedTrigger, Role, Session,
+    Block, LedgerState, Message, RecordedCompaction, RecordedTrigger, Role, Session,
 };
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
 use recap_replay::{Plan, PreparedSession, ReplaySession};
-use recap_strategy::{Compactor, Scaling, Strategy};
+use recap_strategy::{
+    CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, SessionState,
+    Strategy, Task,
+};
 use serde_json::json;
 
 pub use recordings::shared;
@@ -73,6 +77,65 @@ pub fn offline() -> Offline {
     Offline::new(Arc::new(Counter::default()))
 }
 
+/// Writes `summary 0`, `summary 1` and so on, and of a digest `memory 0`, `memory 1`. It takes its
+/// time, fails where it is told to, and keeps what it was asked.
+#[derive(Default)]
+pub struct Scribe {
+    pub latency_ms: f64,
+    pub too_large: BTreeSet<usize>,
+    /// What it writes as the memory of each call instead.
+    pub memory: Option<&'static str>,
+    pub tasks: Mutex<Vec<Task>>,
+}
+
+impl Scribe {
+    /// One that takes so many seconds.
+    pub fn taking(seconds: f64) -> Self {
+        Self { latency_ms: seconds * 1e3, ..Self::default() }
+    }
+
+    /// One that fails at these calls.
+    pub fn failing_at(mut self, calls: &[usize]) -> Self {
+        self.too_large.extend(calls);
+        self
+    }
+
+    /// The messages of each task.
+    pub fn asked(&self) -> Vec<Vec<String>> {
+        let texts = |task: &Task| task.messages().iter().map(|m| m.text.to_string()).collect();
+        self.tasks.lock().unwrap().iter().map(texts).collect()
+    }
+}
+
+#[async_trait::async_trait]
+impl Compactor for Scribe {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
+        let mut tasks = self.tasks.lock().unwrap();
+        let call = tasks.len();
+        tasks.push(task.clone());
+        assert!(!task.is_live(), "a request of its own");
+        if self.too_large.contains(&call) {
+            return Err(CompactorError::TooLarge("over the window".into()).into());
+        }
+        let summary = format!("summary {call}");
+        let memory = self.memory.map_or_else(|| format!("memory {call}"), str::to_owned);
+        let produced = match task {
+            Task::Continuation { .. } => Produced::Continuation(summary),
+            Task::Digest { .. } => Produced::Digest(Digest { summary, memories: vec![memory] }),
+            Task::SessionState { .. } => Produced::SessionState(SessionState {
+                conversation_summary: summary,
+                ..SessionState::default()
+            }),
+        };
+        let (usage, latency_ms) = (CallUsage { input: 10, output: 2 }, Some(self.latency_ms));
+        Ok(Reply { produced, usage, written: 2, cut: false, latency_ms, recorded: true })
+    }
+
+    fn name(&self) -> &str {
+        "scribe"
+    }
+}
+
 pub fn strategy(toml: &str) -> Strategy {
     let head = "version = 1\nname = \"test\"\nsummary = \"\"\nsource = \"\"\n";
     Strategy::parse("test.toml", &format!("{head}{toml}"), &[], &|_| Some("Summarise.".into()))
@@ -80,22 +143,7 @@ pub fn strategy(toml: &str) -> Strategy {
 }
 
 pub fn plan(strategy: Strategy, window: u64) -> Plan {
-    Plan {
-        key: CellKey {
-            dataset: "test".into(),
-            session: "small".into(),
-            strategy: strategy.name.clone(),
-            window: window.to_string(),
-            replicate: 0,
-        },
-        strategy: Arc::new(strategy),
-        window,
-        scaling: Scaling::All,
-        seed: 1,
-        offline: true,
-        agents: Arc::new([]),
-        compactor: None,
-    }
+    Plan::new(("test", "small"), Arc::new(strategy), (&window.to_string(), window))
 }
 
 /// One letter per message: Verbatim, Edited, Folded, or `.` for gone.

@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{block_on, offline, plan, small, strategy};
 use async_trait::async_trait;
-use recap_billing::pricing::{Agents, PriceList};
 use recap_core::clock::PROFILE;
 use recap_core::model::{
-    Answer, Cell, CellOutcome, CellRows, Expectation, Judgement, LedgerState, Manifest, Prices,
-    Question, QuestionKind, SnapshotPart, Source, Verdict,
+    Answer, Cell, CellOutcome, CellRows, Expectation, Judgement, LedgerState, Manifest, Planned,
+    Prices, Question, QuestionKind, SnapshotPart, Source, Verdict,
 };
 use recap_core::tokens::Counter;
 use recap_exam::roles::answerer::{AnswerContext, Answerer, Searched};
@@ -200,68 +199,28 @@ impl Judge for Counting {
 }
 
 pub fn manifest() -> Manifest {
-    Manifest {
-        title: "small".into(),
-        version: "0".into(),
-        instrument: recap_core::model::INSTRUMENT,
-        seed: 1,
-        tokens: "o200k".into(),
-        windows: Vec::new(),
-        scaled: true,
-        cuts: "none".into(),
-        questions: "none".into(),
-        depth: 0,
-        replicates: 1,
-        sessions: Vec::new(),
-        strategies: Vec::new(),
-        savers: Vec::new(),
-        compactor: "offline".into(),
-        answerer: "counting".into(),
-        judge: "counting".into(),
-        embedder: None,
-        source: Source::Model,
-        agent_models: Vec::new(),
-        prices: Prices::default(),
-        profile: PROFILE,
-        named: Vec::new(),
-        comparator: None,
-        margin: recap_core::model::MARGIN,
-        no_text: false,
-        shard: None,
-        compact_at: Vec::new(),
-        grid: None,
-        agent: None,
-        planned: recap_core::model::Planned::default(),
-        warnings: Vec::new(),
-    }
+    serde_json::from_value(serde_json::json!({
+        "title": "small", "version": "0", "instrument": recap_core::model::INSTRUMENT, "seed": 1,
+        "tokens": "o200k", "windows": [], "scaled": true, "replicates": 1, "sessions": [],
+        "strategies": [], "compactor": "offline", "answerer": "counting", "judge": "counting",
+        "source": "model", "agent_models": [], "prices": Prices::default(), "profile": PROFILE,
+        "planned": Planned::default(), "warnings": [],
+    }))
+    .unwrap()
 }
 
 /// What a run over `small` left, with this role as answerer and judge.
 fn run_with(role: &Arc<Counting>, strategies: &[&str], questions: Vec<Question>) -> Finished {
+    let counter = Arc::new(Counter::default());
     let (answerer, judge) = (Arc::clone(role), Arc::clone(role));
-    let compactor = Arc::new(offline());
-    let roles = ModelRoles {
-        compactor,
-        offline: true,
-        answerer: Some(answerer),
-        judge,
-        embedder: None,
-        calls: None,
-    };
+    let roles = ModelRoles { answerer: Some(answerer), judge, ..ModelRoles::offline(&counter) };
     let strategy = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
     let spec = RunSpec {
         strategies: strategies.iter().map(strategy).collect(),
         windows: Windows::Same(vec!["100k".parse().unwrap(), "200k".parse().unwrap()]),
-        without_summaries: true,
         cuts: recap_exam::facts::Cuts::None,
         depth: 0,
-        replicates: 1,
-        seed: 1,
-        scaled: true,
-        questions: recap_replay::run::CutQuestions::None,
-        jobs: 2,
-        agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
-        compactor: None,
+        ..crate::resume::spec()
     };
     let mut session = small();
     session.messages[4].broadcast = true;
@@ -269,7 +228,6 @@ fn run_with(role: &Arc<Counting>, strategies: &[&str], questions: Vec<Question>)
     let folder = tempfile::tempdir().unwrap();
     let mut folder = Folder::create(&folder.path().join("run"), &manifest()).unwrap();
     block_on(async {
-        let counter = Arc::new(Counter::default());
         let prepared = prepare(spec, samples, roles, counter).await.unwrap();
         run(prepared, &mut folder, &()).await.unwrap()
     })

@@ -1,54 +1,21 @@
 //! Compactions that work while the conversation goes on (how-it-works §25).
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use crate::common::{block_on, ledger, message, plan, sent, strategy, subject, text};
-use async_trait::async_trait;
+use crate::common::{Scribe, block_on, ledger, message, plan, sent, strategy, subject, text};
 use recap_billing::pricing::{Agent, PriceList};
 use recap_core::model::{CellOutcome, CellRows, LatencySource, Role, Session};
 use recap_replay::{Plan, ReplaySession, replay};
-use recap_strategy::{CallUsage, Compactor, CompactorError, FailedCall, Produced, Reply, Task};
+use recap_strategy::Compactor;
 
-/// A model that takes 50 seconds a call and refuses some of them.
-#[derive(Default)]
-struct Slow {
-    refuses: BTreeSet<usize>,
-    asked: Mutex<Vec<usize>>,
+/// A model that takes 50 seconds a call.
+fn slow() -> Scribe {
+    Scribe::taking(50.0)
 }
 
-impl Slow {
-    fn refusing(calls: &[usize]) -> Self {
-        Self { refuses: calls.iter().copied().collect(), ..Self::default() }
-    }
-
-    /// Messages in each task so far.
-    fn asked(&self) -> Vec<usize> {
-        self.asked.lock().unwrap().clone()
-    }
-}
-
-#[async_trait]
-impl Compactor for Slow {
-    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
-        let mut asked = self.asked.lock().unwrap();
-        asked.push(task.messages().len());
-        if self.refuses.contains(&(asked.len() - 1)) {
-            return Err(CompactorError::Refused("no".to_owned()).into());
-        }
-        Ok(Reply {
-            produced: Produced::Continuation(format!("summary {}", asked.len())),
-            usage: CallUsage { input: 10, output: 5 },
-            written: 5,
-            cut: false,
-            latency_ms: Some(50_000.0),
-            recorded: true,
-        })
-    }
-
-    fn name(&self) -> &str {
-        "slow"
-    }
+/// Messages in each task so far.
+fn asked(slow: &Scribe) -> Vec<usize> {
+    slow.asked().iter().map(Vec::len).collect()
 }
 
 /// A user and an assistant by turns, a message every 20 seconds from 0 on.
@@ -81,7 +48,7 @@ fn rows(messages: usize, compactor: &dyn Compactor) -> CellRows {
 fn context_waits_for_answer_and_keeps_newer_messages() {
     // Message 4 comes at 80 s and sets it off; it is done at 130 s. The request
     // of message 7 is sent at 120 s and answered at 140 s, that of message 9 is sent at 160 s.
-    let slow = Slow::default();
+    let slow = slow();
     let rows = rows(10, &slow);
     let first = &rows.compactions[0];
     assert!(first.background);
@@ -98,14 +65,14 @@ fn context_waits_for_answer_and_keeps_newer_messages() {
 fn triggers_are_ignored_while_compaction_is_in_flight() {
     // Messages 5 and 6 are over the count as well. After the first has
     // landed, message 7 sets off the second, with 3 to 5 in it.
-    let slow = Slow::default();
+    let slow = slow();
     rows(10, &slow);
-    assert_eq!(slow.asked(), [3, 3]);
+    assert_eq!(asked(&slow), [3, 3]);
 }
 
 #[test]
 fn compaction_unfinished_at_session_end_is_only_recorded() {
-    let rows = rows(10, &Slow::default());
+    let rows = rows(10, &slow());
     let [_, late] = &rows.compactions[..] else { panic!("there are two") };
     assert_eq!((late.begun, late.request), (4, 5));
     assert_eq!(late.error.as_deref(), Some("the session ended before it was done"));
@@ -128,7 +95,7 @@ fn calls_bill_their_own_compaction_despite_earlier_effect() {
     let prices = Some(Arc::new(prices));
     let agent = Agent { billed_as: model.clone(), model, prices, others: Vec::new() };
     plan.agents = Arc::new([agent]);
-    let slow = Slow::default();
+    let slow = slow();
     let outcome = block_on(replay(&subject(talk(10)), &plan, &slow)).cell.outcome;
     let CellOutcome::Done(rows) = outcome else { panic!("it failed") };
     let row = |at: u32| {
@@ -143,18 +110,18 @@ fn calls_bill_their_own_compaction_despite_earlier_effect() {
 
 #[test]
 fn failure_leaves_context_unchanged_and_next_trigger_retries() {
-    let slow = Slow::refusing(&[0]);
+    let slow = slow().failing_at(&[0]);
     let rows = rows(10, &slow);
     assert!(rows.compactions[0].fallback.is_some());
     assert_eq!(rows.compactions[0].messages_folded, 0);
-    assert_eq!(slow.asked()[..2], [3, 4], "asked at message 4, and again at message 5");
+    assert_eq!(asked(&slow)[..2], [3, 4], "asked at message 4, and again at message 5");
     assert_eq!(rows.compactions[1].messages_folded, 4);
 }
 
 #[test]
 fn session_copied_with_compaction_in_flight_goes_on_identically() {
     let subject = subject(talk(14));
-    let (plan, straight_slow, resumed_slow) = (folding(), Slow::default(), Slow::default());
+    let (plan, straight_slow, resumed_slow) = (folding(), slow(), slow());
     let mut straight = ReplaySession::open(&subject, &plan, &straight_slow).unwrap();
     let mut resumed = ReplaySession::open(&subject, &plan, &resumed_slow).unwrap();
     let mut folded = false;
@@ -170,7 +137,7 @@ fn session_copied_with_compaction_in_flight_goes_on_identically() {
         }
     }
     assert!(folded);
-    assert_eq!(straight_slow.asked(), resumed_slow.asked());
+    assert_eq!(asked(&straight_slow), asked(&resumed_slow));
 }
 
 #[test]

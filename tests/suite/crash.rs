@@ -92,15 +92,11 @@ fn spec(window: &str, strategies: &[&str]) -> RunSpec {
 }
 
 fn roles() -> ModelRoles {
-    let (answerer, judge) = (Arc::new(Mute), Arc::new(Mute));
-    let compactor = Arc::new(Panicking);
     ModelRoles {
-        compactor,
-        offline: true,
-        answerer: Some(answerer),
-        judge,
-        embedder: None,
-        calls: None,
+        compactor: Arc::new(Panicking),
+        answerer: Some(Arc::new(Mute)),
+        judge: Arc::new(Mute),
+        ..ModelRoles::offline(&Arc::default())
     }
 }
 

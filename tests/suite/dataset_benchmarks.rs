@@ -3,22 +3,20 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use crate::common::shared;
+use crate::outline::{dataset as read, files, fixture, folder, ids};
 use flate2::{Compression, write::GzEncoder};
+use recap_core::model::Session;
 use recap_formats::{Dataset, LoadOptions, Problem, load, load_reader};
 
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset").join(name)
-}
-
-fn read(path: &Path) -> Dataset {
-    load(path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
-}
-
 fn beam() -> Dataset {
-    read(&fixture("beam"))
+    read(fixture("beam"))
+}
+
+/// A file of its chat.
+fn of_beam(name: &str) -> Vec<u8> {
+    std::fs::read(fixture("beam/7").join(name)).unwrap()
 }
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
@@ -29,26 +27,19 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn beam_chat_file_finds_its_neighbouring_questions() {
-    let (folder, file) = (beam(), read(&fixture("beam/7/chat.json")));
+    let (folder, file) = (beam(), read(fixture("beam/7/chat.json")));
     assert_eq!(file.sessions, folder.sessions);
     assert_eq!(file.questions, folder.questions);
-    let names = |dataset: &Dataset| -> Vec<String> {
-        dataset.files.iter().map(|(name, _)| name.clone()).collect()
-    };
-    assert_eq!(names(&file), ["probing_questions.json", "chat.json"]);
-    assert_eq!(names(&folder), ["7/probing_questions.json", "7/chat.json"]);
+    assert_eq!(files(&file), ["probing_questions.json", "chat.json"]);
+    assert_eq!(files(&folder), ["7/probing_questions.json", "7/chat.json"]);
     assert_eq!(folder.warnings, Vec::<String>::new());
 }
 
 #[test]
 fn packed_chat_reads_like_plain_hashed_as_stored() {
-    let folder = tempfile::tempdir().unwrap();
-    let chat = folder.path().join("7");
-    std::fs::create_dir(&chat).unwrap();
-    let bytes = packed(&std::fs::read(fixture("beam/7/chat.json")).unwrap());
-    std::fs::write(chat.join("chat_trunecated.json.gz"), &bytes).unwrap();
-    std::fs::copy(fixture("beam/7/probing_questions.json"), chat.join("probing_questions.json"))
-        .unwrap();
+    let (bytes, questions) = (packed(&of_beam("chat.json")), of_beam("probing_questions.json"));
+    let folder =
+        folder(&[("7/chat_trunecated.json.gz", &bytes), ("7/probing_questions.json", &questions)]);
     let dataset = read(folder.path());
     assert_eq!(dataset.sessions, beam().sessions);
     assert_eq!(dataset.questions, beam().questions);
@@ -58,20 +49,17 @@ fn packed_chat_reads_like_plain_hashed_as_stored() {
 
 #[test]
 fn shorter_chat_is_preferred_with_separate_questions_folder() {
-    let folder = tempfile::tempdir().unwrap();
-    let chat = folder.path().join("7");
-    std::fs::create_dir_all(chat.join("probing_questions")).unwrap();
-    let questions = "probing_questions/probing_questions.json";
-    std::fs::copy(fixture("beam/7/probing_questions.json"), chat.join(questions)).unwrap();
-    for name in ["chat.json", "chat_trunecated.json"] {
-        std::fs::copy(fixture("beam/7/chat.json"), chat.join(name)).unwrap();
-    }
+    let folder = folder(&[
+        ("7/probing_questions/probing_questions.json", of_beam("probing_questions.json")),
+        ("7/chat.json", of_beam("chat.json")),
+        ("7/chat_trunecated.json", of_beam("chat.json")),
+    ]);
     let dataset = read(folder.path());
     assert_eq!((dataset.sessions.len(), dataset.questions.len()), (1, 10));
     let warned = ["7/chat.json: left out, since chat_trunecated.json is in the same folder"];
     assert_eq!(dataset.warnings, warned);
     // Asked for by name, the longer one is read.
-    assert_eq!(read(&chat.join("chat.json")).questions.len(), 10);
+    assert_eq!(read(folder.path().join("7/chat.json")).questions.len(), 10);
 }
 
 #[test]
@@ -82,7 +70,7 @@ fn any_format_may_be_packed_broken_packs_fail() {
         let stream =
             |bytes: &[u8]| load_reader(&format!("{name}.gz"), bytes, &LoadOptions::default());
         let read = stream(&bytes).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(read.sessions, self::read(&fixture(name)).sessions, "{name}");
+        assert_eq!(read.sessions, self::read(fixture(name)).sessions, "{name}");
         for end in [3, bytes.len() / 2, bytes.len() - 4] {
             let error = stream(&bytes[..end]).expect_err("must be refused");
             assert!(matches!(error.problem, Problem::Io { .. }), "{name} at {end}: {error}");
@@ -92,8 +80,7 @@ fn any_format_may_be_packed_broken_packs_fail() {
 
 #[test]
 fn broken_beam_questions_are_refused_with_their_file() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::copy(fixture("beam/7/chat.json"), folder.path().join("chat.json")).unwrap();
+    let folder = folder(&[("chat.json", of_beam("chat.json"))]);
     let questions = folder.path().join("probing_questions.json");
     let bad = [
         (r#"{"riddles": []}"#, "riddles"),
@@ -112,23 +99,20 @@ fn broken_beam_questions_are_refused_with_their_file() {
 
 #[test]
 fn same_named_chats_keep_their_own_questions() {
-    let folder = tempfile::tempdir().unwrap();
-    for size in ["100K", "500K"] {
-        let chat = folder.path().join(size).join("7");
-        std::fs::create_dir_all(&chat).unwrap();
-        for name in ["chat.json", "probing_questions.json"] {
-            std::fs::copy(fixture("beam/7").join(name), chat.join(name)).unwrap();
-        }
-    }
+    let folder = folder(&[
+        ("100K/7/chat.json", of_beam("chat.json")),
+        ("100K/7/probing_questions.json", of_beam("probing_questions.json")),
+        ("500K/7/chat.json", of_beam("chat.json")),
+        ("500K/7/probing_questions.json", of_beam("probing_questions.json")),
+    ]);
     let dataset = read(folder.path());
     assert_eq!((dataset.sessions.len(), dataset.questions.len()), (2, 20));
-    let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
-    assert_eq!(ids, ["100K/7/chat/7", "500K/7/chat/7"]);
-    assert_eq!(dataset.questions[10].session, ids[1]);
+    assert_eq!(ids(&dataset), ["100K/7/chat/7", "500K/7/chat/7"]);
+    assert_eq!(dataset.questions[10].session, "500K/7/chat/7");
 }
 
 fn data(name: &str) -> Option<Dataset> {
-    Some(read(&shared(&format!("data/{name}"))?))
+    Some(read(shared(&format!("data/{name}"))?))
 }
 
 fn by_kind(dataset: &Dataset) -> BTreeMap<&'static str, usize> {
@@ -141,23 +125,16 @@ fn by_kind(dataset: &Dataset) -> BTreeMap<&'static str, usize> {
 
 #[test]
 fn real_locomo_counts_match_its_source() {
-    let Some(dataset) = data("locomo-nc/locomo10_conv1-6.json") else {
-        return;
-    };
+    let Some(dataset) = data("locomo-nc/locomo10_conv1-6.json") else { return };
     assert_eq!(dataset.sessions.len(), 6);
     let messages = dataset.sessions.iter().map(|t| t.messages.len());
     assert_eq!(messages.sum::<usize>(), 3_435);
     assert!(dataset.sessions.iter().all(|t| t.messages.iter().all(|m| m.at.is_some())));
     assert_eq!(dataset.questions.len(), 1_157);
     // Categories 1 to 5: 172, 180, 53, 480, 272; two of the fifth have an answer.
-    let kinds = [
-        ("abstain", 270),
-        ("fact", 482),
-        ("multi-hop", 172),
-        ("open-domain", 53),
-        ("temporal", 180),
-    ];
-    assert_eq!(by_kind(&dataset), BTreeMap::from(kinds));
+    let kinds = [("abstain", 270), ("fact", 482), ("multi-hop", 172), ("open-domain", 53)];
+    let kinds = kinds.into_iter().chain([("temporal", 180)]);
+    assert_eq!(by_kind(&dataset), kinds.collect());
     let left_out = |reason: &str| -> u64 {
         dataset.sessions.iter().filter_map(|t| t.left_out.get(reason)).sum()
     };
@@ -169,45 +146,27 @@ fn real_locomo_counts_match_its_source() {
 #[test]
 fn real_beam_counts_match_its_source() {
     // Chat, messages, questions with sources.
-    type Row = (&'static str, usize, usize);
-    let expected: [(&str, &[Row]); 3] = [
+    let expected = [
         (
             "100K",
-            &[
-                ("1", 188, 18),
-                ("10", 286, 18),
-                ("11", 262, 18),
-                ("12", 270, 18),
-                ("2", 200, 18),
-                ("3", 194, 18),
-                ("4", 212, 18),
-                ("5", 232, 18),
-                ("6", 258, 18),
-                ("7", 254, 18),
-                ("8", 268, 18),
-                ("9", 270, 17),
-            ],
+            "1 188 18, 10 286 18, 11 262 18, 12 270 18, 2 200 18, 3 194 18, 4 212 18, 5 232 18, \
+             6 258 18, 7 254 18, 8 268 18, 9 270 17",
         ),
-        ("500K", &[("1", 796, 17), ("2", 880, 18)]),
-        ("1M", &[("3", 1_556, 17)]),
+        ("500K", "1 796 17, 2 880 18"),
+        ("1M", "3 1556 17"),
     ];
     for (size, chats) in expected {
-        let Some(dataset) = data(&format!("beam-by-sa/{size}")) else {
-            return;
+        let Some(dataset) = data(&format!("beam-by-sa/{size}")) else { return };
+        let chat = |t: &Session| {
+            let own = dataset.questions.iter().filter(|p| p.session == t.id);
+            let sourced = own.filter(|p| !p.evidence.is_empty()).count();
+            format!("{} {} {sourced}", t.id, t.messages.len())
         };
-        let found: Vec<(&str, usize, usize)> = dataset
-            .sessions
-            .iter()
-            .map(|t| {
-                let own = dataset.questions.iter().filter(|p| p.session == t.id);
-                let sourced = own.filter(|p| !p.evidence.is_empty()).count();
-                (t.id.as_str(), t.messages.len(), sourced)
-            })
-            .collect();
-        assert_eq!(found, chats, "{size}");
+        let found: Vec<String> = dataset.sessions.iter().map(chat).collect();
+        assert_eq!(found.join(", "), chats, "{size}");
         let kinds = by_kind(&dataset);
         assert_eq!(kinds.len(), 10, "{size}");
-        assert!(kinds.values().all(|&n| n == 2 * chats.len()), "{size}: {kinds:?}");
+        assert!(kinds.values().all(|&n| n == 2 * found.len()), "{size}: {kinds:?}");
         for session in &dataset.sessions {
             assert!(!session.left_out.contains_key("evidence that names no message"));
             let marked = |text: String| {

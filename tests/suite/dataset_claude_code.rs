@@ -1,13 +1,11 @@
 //! Logs of Claude Code as people have them: records that are written late or again and
 //! again, odd boundaries of compactions, and subagents in files of their own.
 
-use std::path::Path;
-
-use recap_formats::{Dataset, DatasetError, LoadOptions, load};
+use recap_formats::{LoadOptions, load};
 use serde_json::{Value as Json, json};
 
 use crate::common::shared;
-use crate::outline::{lines, read};
+use crate::outline::{dataset, files, folder, ids, lines, read};
 
 /// A record at a second of the session.
 fn at(second: u32, id: &str, parent: Option<&str>, kind: &str, more: Json) -> Json {
@@ -123,8 +121,8 @@ fn hostile_boundaries_are_read() {
     }
 }
 
-/// A session with a subagent in a file of its own, at this path below the folder.
-fn with_agent(folder: &Path, path: &str) {
+/// A folder with a session, whose subagent has a file of its own at this path.
+fn with_agent(path: &str) -> tempfile::TempDir {
     let side = |mut record: Json| {
         record["isSidechain"] = json!(true);
         record
@@ -135,40 +133,30 @@ fn with_agent(folder: &Path, path: &str) {
         side(says(3, "sa", "su", None, [0, 500_000])),
         side(says(4, "sb", "sa", None, [500_000, 20])),
     ];
-    std::fs::write(folder.join("s.jsonl"), lines(&session)).unwrap();
-    let agents = folder.join(path);
-    std::fs::create_dir_all(agents.parent().unwrap()).unwrap();
-    std::fs::write(agents, lines(&agent)).unwrap();
-}
-
-fn actual(read: Result<Dataset, DatasetError>) -> Dataset {
-    read.unwrap_or_else(|error| panic!("{error}"))
+    folder(&[("s.jsonl", lines(&session)), (path, lines(&agent))])
 }
 
 #[test]
 fn subagent_usage_in_separate_files_belongs_to_session() {
     for path in ["s/subagents/agent-x.jsonl", "s/subagents/deep/agent-x.jsonl", "agent-x.jsonl"] {
-        let folder = tempfile::tempdir().unwrap();
-        with_agent(folder.path(), path);
+        let folder = with_agent(path);
         for input in [folder.path().to_owned(), folder.path().join("s.jsonl")] {
-            let dataset = actual(load(&input, &LoadOptions::default()));
+            let dataset = dataset(&input);
             assert_eq!(dataset.warnings, Vec::<String>::new(), "{path}");
             let [session] = &dataset.sessions[..] else { panic!("{path}") };
             let prompts = session.sidechains.iter().map(|request| request.usage.prompt());
             assert_eq!(prompts.collect::<Vec<_>>(), [500_000, 500_020], "{path}");
-            let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
+            let files = files(&dataset);
             assert!(files.contains(&path) && files.contains(&"s.jsonl"), "{files:?}");
         }
         let all = LoadOptions { sidechains: true, ..LoadOptions::default() };
-        let dataset = actual(load(folder.path(), &all));
-        let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
-        assert_eq!(ids, ["s", "s#sidechain-1"]);
+        assert_eq!(ids(&load(folder.path(), &all).unwrap()), ["s", "s#sidechain-1"]);
         // Alone it is no session, as long as its session is there.
         let log = folder.path().join(path);
         let error = load(&log, &LoadOptions::default()).unwrap_err().to_string();
         assert!(error.contains("part of the session") && error.contains("s.jsonl"), "{error}");
         std::fs::remove_file(folder.path().join("s.jsonl")).unwrap();
-        let alone = actual(load(&log, &LoadOptions::default()));
+        let alone = dataset(&log);
         assert_eq!(alone.sessions[0].requests().count(), 2);
         assert!(alone.warnings[0].contains("session s is not beside it"), "{:?}", alone.warnings);
     }
@@ -176,8 +164,7 @@ fn subagent_usage_in_separate_files_belongs_to_session() {
 
 #[test]
 fn subagent_usage_without_log_comes_from_progress() {
-    let folder = tempfile::tempdir().unwrap();
-    with_agent(folder.path(), "s/subagents/agent-x.jsonl");
+    let folder = with_agent("s/subagents/agent-x.jsonl");
     let path = folder.path().join("s.jsonl");
     let shown = |id, prompt| says(3, id, "su", None, [0, prompt]);
     let progress = |id: &str, shown: Json| {
@@ -193,7 +180,7 @@ fn subagent_usage_without_log_comes_from_progress() {
     ]);
     std::fs::write(&path, text).unwrap();
     let prompts = || {
-        let dataset = actual(load(&path, &LoadOptions::default()));
+        let dataset = dataset(&path);
         let asked = dataset.sessions[0].sidechains.iter().map(|r| r.usage.prompt());
         asked.collect::<Vec<_>>()
     };
@@ -205,12 +192,11 @@ fn subagent_usage_without_log_comes_from_progress() {
 
 #[test]
 fn broken_subagent_log_is_named_and_session_read() {
-    let folder = tempfile::tempdir().unwrap();
-    with_agent(folder.path(), "s/subagents/agent-x.jsonl");
+    let folder = with_agent("s/subagents/agent-x.jsonl");
     let log = folder.path().join("s/subagents/agent-x.jsonl");
     let broken = r#"{"isSidechain":true,"sessionId":"s","type":"user","message":{}}"#;
     std::fs::write(&log, format!("{broken}\n{broken}\n")).unwrap();
-    let dataset = actual(load(folder.path(), &LoadOptions::default()));
+    let dataset = dataset(folder.path());
     assert_eq!(dataset.sessions.len(), 1);
     assert!(dataset.warnings[0].contains("set aside: agent-x.jsonl"), "{:?}", dataset.warnings);
 }
@@ -220,7 +206,7 @@ fn broken_subagent_log_is_named_and_session_read() {
 fn no_real_session_loses_what_was_sent() {
     for folder in ["claude-code-sessions", "context-evaluator"] {
         let Some(path) = shared(&format!("data/{folder}")) else { return };
-        let dataset = actual(load(&path, &LoadOptions::default()));
+        let dataset = dataset(&path);
         for session in &dataset.sessions {
             let left = session.left_out.get("record on an abandoned branch");
             println!("{folder} {} {} {left:?}", session.id, session.requests().count());

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::dataset_cases::OPENCODE;
+use crate::outline::{dataset as read, files};
 
 struct Store {
     folder: TempDir,
@@ -28,10 +29,6 @@ const WITH_LOG: &str = "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0
 
 fn try_read(path: &Path) -> Result<Dataset, DatasetError> {
     load(path, &LoadOptions::default())
-}
-
-fn read(path: &Path) -> Dataset {
-    try_read(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A session of a question and its answer.
@@ -69,8 +66,7 @@ fn live_store_reads_with_log_and_stays_unchanged() {
     for input in [store.path.as_path(), store.folder.path()] {
         let dataset = read(input);
         assert_eq!(dataset.sessions.len(), 1);
-        let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(files, ["opencode.db", "opencode.db-wal"]);
+        assert_eq!(files(&dataset), ["opencode.db", "opencode.db-wal"]);
         let hash = |at: usize| blake3::hash(&before[at].1).to_hex().to_string();
         assert_eq!(dataset.files[0].1, hash(0));
         assert_eq!(dataset.files[1].1, hash(2));
@@ -93,15 +89,13 @@ fn log_that_ends_within_a_change_is_told() {
     let mut told = 0;
     for end in (0..=log.len()).step_by(997).chain([log.len()]) {
         std::fs::write(copy.path().join("opencode.db-wal"), &log[..end]).unwrap();
-        let Ok(dataset) = try_read(&copy.path().join("opencode.db")) else {
-            continue;
-        };
+        let Ok(dataset) = try_read(&copy.path().join("opencode.db")) else { continue };
         let said = dataset.warnings.iter().any(|text| text.contains("ends within a change"));
         let is_whole = end == log.len() || (end - 32) % (24 + 4096) == 0;
         assert!(said || is_whole, "{end} of {}: {:?}", log.len(), dataset.warnings);
         told += usize::from(said);
     }
-    let whole = read(&copy.path().join("opencode.db"));
+    let whole = read(copy.path().join("opencode.db"));
     assert_eq!((whole.sessions.len(), whole.warnings.len()), (9, 1), "{:?}", whole.warnings);
     assert!(told > 9, "{told}");
 }

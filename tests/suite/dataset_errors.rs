@@ -1,19 +1,13 @@
 //! Bad input: one clear error with file, line and remedy, and never a panic.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
 use recap_formats::{
     Dataset, DatasetError, FORMATS, Head, LoadOptions, Problem, load, load_reader,
 };
+use std::io::Write;
 
-use crate::outline::outline;
+use crate::outline::{dataset, files, fixture, folder, ids, outline, root};
 
 const USER: &str = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hello"}}"#;
-
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset")
-}
 
 fn read(log: impl AsRef<[u8]>) -> Result<Dataset, DatasetError> {
     load_reader("log.jsonl", log.as_ref(), &LoadOptions::default())
@@ -65,7 +59,7 @@ fn text_of_unknown_format_names_known_formats() {
 #[test]
 fn every_format_has_sample_fuzz_target_and_dictionary() {
     let names = |folder: &str| -> Vec<String> {
-        let entries = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).read_dir().unwrap();
+        let entries = root(folder).read_dir().unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     };
     let samples = names("tests/fixtures/dataset");
@@ -80,32 +74,28 @@ fn every_format_has_sample_fuzz_target_and_dictionary() {
 
 #[test]
 fn folder_is_read_in_order_naming_skipped_files() {
-    let folder = tempfile::tempdir().unwrap();
-    for name in ["b", "a"] {
-        std::fs::create_dir(folder.path().join(name)).unwrap();
-        std::fs::write(folder.path().join(name).join("log.jsonl"), USER).unwrap();
-    }
-    std::fs::create_dir(folder.path().join(".git")).unwrap();
-    std::fs::write(folder.path().join("LICENSE"), "MIT\n").unwrap();
-    std::fs::write(folder.path().join("x.metadata.json"), "{\"agent\":\"x\"}").unwrap();
-    let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
-    let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
-    assert_eq!(ids, ["a/log", "b/log"]);
+    let metadata = "{\"agent\":\"x\"}";
+    let folder = folder(&[
+        ("b/log.jsonl", USER),
+        ("a/log.jsonl", USER),
+        (".git/config", ""),
+        ("LICENSE", "MIT\n"),
+        ("x.metadata.json", metadata),
+    ]);
+    let dataset = dataset(folder.path());
+    assert_eq!(ids(&dataset), ["a/log", "b/log"]);
     let expected = [
         "2 files are no sessions: LICENSE, x.metadata.json",
         "hidden folders, links to folders and the like, not entered: 1",
     ];
     assert_eq!(dataset.warnings, expected);
-    let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(files, ["a/log.jsonl", "b/log.jsonl"]);
+    assert_eq!(files(&dataset), ["a/log.jsonl", "b/log.jsonl"]);
 }
 
 #[test]
 fn broken_session_in_folder_is_skipped_with_reason() {
-    let folder = tempfile::tempdir().unwrap();
     let progress = r#"{"type":"progress","uuid":"p","parentUuid":null,"sessionId":"s"}"#;
-    let broken = format!("{{\"type\":\n{progress}\n");
-    std::fs::write(folder.path().join("b.jsonl"), &broken).unwrap();
+    let folder = folder(&[("b.jsonl", format!("{{\"type\":\n{progress}\n"))]);
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
     assert!(matches!(error.problem, Problem::NoneReadable(_)), "{error}");
     assert!(error.to_string().contains("b.jsonl: line 1: broken JSON"), "{error}");
@@ -113,26 +103,21 @@ fn broken_session_in_folder_is_skipped_with_reason() {
     std::fs::write(folder.path().join("a.jsonl"), USER).unwrap();
     let twice = r#"{"id":"t","messages":[{"role":"user","content":"hello"}]}"#;
     std::fs::write(folder.path().join("c.jsonl"), format!("{twice}\n{twice}\n")).unwrap();
-    let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
-    let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
-    assert_eq!(ids, ["a"]);
-    let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(files, ["a.jsonl"]);
-    let actual = |at: usize, what: &str| {
-        assert!(dataset.warnings[at].starts_with(what), "{:?}", dataset.warnings);
-    };
-    assert_eq!(dataset.warnings.len(), 2, "{:?}", dataset.warnings);
-    actual(0, "set aside: b.jsonl: line 1: broken JSON: ");
-    actual(1, "set aside: c.jsonl: second session with id `t`");
+    let dataset = dataset(folder.path());
+    assert_eq!((ids(&dataset), files(&dataset)), (vec!["a"], vec!["a.jsonl"]));
+    let [b, c] = &dataset.warnings[..] else { panic!("{:?}", dataset.warnings) };
+    assert!(b.starts_with("set aside: b.jsonl: line 1: broken JSON: "), "{b}");
+    assert!(c.starts_with("set aside: c.jsonl: second session with id `t`"), "{c}");
 }
 
 #[test]
 fn broken_native_dataset_fails_as_a_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    for name in ["dataset.toml", "questions.jsonl", "sessions.jsonl"] {
-        std::fs::copy(fixtures().join("native").join(name), folder.path().join(name)).unwrap();
-    }
-    std::fs::write(folder.path().join("sessions.jsonl"), "{\"id\":7}\n").unwrap();
+    let own = |name: &str| std::fs::read(fixture("native").join(name)).unwrap();
+    let folder = folder(&[
+        ("dataset.toml", own("dataset.toml")),
+        ("questions.jsonl", own("questions.jsonl")),
+        ("sessions.jsonl", b"{\"id\":7}\n".to_vec()),
+    ]);
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
     assert_eq!(error.line, Some(1), "{error}");
 }
@@ -141,9 +126,8 @@ fn broken_native_dataset_fails_as_a_whole() {
 #[test]
 fn unreadable_file_is_an_error() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder(&[("log.jsonl", USER)]);
     let path = folder.path().join("log.jsonl");
-    std::fs::write(&path, USER).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::File::open(&path).is_ok() {
         eprintln!("skipped: this user may read everything");
@@ -196,7 +180,7 @@ pub const SAMPLES: [(&str, &str); 20] = [
 ];
 
 fn samples() -> Vec<(&'static str, Vec<u8>)> {
-    SAMPLES.map(|(format, file)| (format, std::fs::read(fixtures().join(file)).unwrap())).to_vec()
+    SAMPLES.map(|(format, file)| (format, std::fs::read(fixture(file)).unwrap())).to_vec()
 }
 
 #[test]
@@ -204,17 +188,11 @@ fn every_format_has_a_sample_only_it_recognises() {
     let mut samples = samples();
     // The first bytes of stores: tests/suite/dataset_databases.rs reads whole ones.
     for (name, tables) in [
-        ("pi", "CREATE TABLE transcript_events (session_id, seq, event_json)"),
-        (
-            "opencode",
-            "CREATE TABLE session (id)CREATE TABLE message (session_id, data)\
-             CREATE TABLE part (message_id, data)",
-        ),
-        (
-            "opencode",
-            "CREATE TABLE session_v2 (id)CREATE TABLE session_message (session_id, seq, data)",
-        ),
+        ("pi", &["transcript_events (session_id, seq, event_json)"][..]),
+        ("opencode", &["session (id)", "message (session_id, data)", "part (message_id, data)"]),
+        ("opencode", &["session_v2 (id)", "session_message (session_id, seq, data)"]),
     ] {
+        let tables: String = tables.iter().map(|table| format!("CREATE TABLE {table}")).collect();
         samples.push((name, format!("SQLite format 3\0{tables}").into_bytes()));
     }
     for format in FORMATS {
@@ -226,8 +204,7 @@ fn every_format_has_a_sample_only_it_recognises() {
         }
     }
     for schema in ["session.schema.json", "dataset.schema.json", "question.schema.json"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets").join(schema);
-        let head = Head::new(&std::fs::read(path).unwrap());
+        let head = Head::new(&std::fs::read(root("datasets").join(schema)).unwrap());
         assert!(FORMATS.iter().all(|format| !(format.sniff)(&head)), "{schema}");
     }
 }
@@ -268,7 +245,7 @@ fn line_torn_within_character_is_torn() {
 
 #[test]
 fn truncated_aider_history_is_prefix_of_whole() {
-    let history = std::fs::read_to_string(fixtures().join("aider.chat.history.md")).unwrap();
+    let history = std::fs::read_to_string(fixture("aider.chat.history.md")).unwrap();
     let said = |dataset: &Dataset| dataset.sessions.iter().flat_map(outline).collect::<Vec<_>>();
     let full = said(&read(&history).unwrap());
     for cut in (0..history.len()).filter(|cut| history.is_char_boundary(*cut)) {

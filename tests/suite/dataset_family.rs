@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use recap_core::model::Session;
-use recap_formats::{Dataset, Export, ImportOptions, LoadOptions, import, load, load_reader};
+use recap_formats::{Dataset, Export, LoadOptions, load, load_reader};
 use serde_json::{Value as Json, json};
+use tempfile::TempDir;
 
-use crate::outline::{lines, outline};
+use crate::outline::{files, ids, imported, lines, outline};
 
 fn codex(kind: &str, payload: Json) -> Json {
     json!({"timestamp": "2026-01-05T09:00:00Z", "type": kind, "payload": payload})
@@ -39,14 +40,9 @@ fn session(id: &str, parent: Option<&str>, model: &str, input: u64) -> Vec<Json>
     vec![meta(id, parent), turn, said("user", id), said("assistant", "done"), counted(input, input)]
 }
 
-fn folder(files: &[(&str, Vec<Json>)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, records) in files {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, lines(records)).unwrap();
-    }
-    folder
+fn folder(files: &[(&str, Vec<Json>)]) -> TempDir {
+    let files = files.iter().map(|(name, records)| (*name, lines(records)));
+    crate::outline::folder(&files.collect::<Vec<_>>())
 }
 
 fn read(folder: &Path, sidechains: bool) -> Dataset {
@@ -61,7 +57,7 @@ fn asides(session: &Session) -> Vec<(Option<&str>, u64)> {
 
 /// A session with two subagents, one of which has one itself. Children stand
 /// before their parents.
-fn family() -> tempfile::TempDir {
+fn family() -> TempDir {
     let mut fork = vec![meta("b", Some("d")), meta("d", None)];
     // It begins with a copy of its parent's conversation.
     fork.extend(session("d", None, "large", 100).into_iter().skip(1));
@@ -91,24 +87,16 @@ fn codex_subagents_belong_to_session_that_started_them() {
     assert_eq!(asides(main), expected);
     assert_eq!(main.left_out["message of a subagent"], 6);
     assert_eq!(dataset.warnings, Vec::<String>::new());
-    let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
-    let all =
-        ["02/rollout-d.jsonl", "01/rollout-b.jsonl", "02/rollout-c.jsonl", "01/rollout-a.jsonl"];
-    assert_eq!(files, all);
+    let all = ["02/rollout-d", "01/rollout-b", "02/rollout-c", "01/rollout-a"];
+    assert_eq!(files(&dataset), all.map(|name| format!("{name}.jsonl")));
 }
 
 #[test]
 fn codex_subagents_become_separate_sessions_on_request() {
     let folder = family();
     let dataset = read(folder.path(), true);
-    let ids: Vec<&str> = dataset.sessions.iter().map(|one| one.id.as_str()).collect();
-    let expected = [
-        "rollout-d",
-        "rollout-d#sidechain-1",
-        "rollout-d#sidechain-2",
-        "rollout-d#sidechain-1#sidechain-1",
-    ];
-    assert_eq!(ids, expected);
+    let expected = ["", "#sidechain-1", "#sidechain-2", "#sidechain-1#sidechain-1"];
+    assert_eq!(ids(&dataset), expected.map(|end| format!("rollout-d{end}")));
     assert!(dataset.sessions[0].sidechains.is_empty());
 }
 
@@ -116,9 +104,7 @@ fn codex_subagents_become_separate_sessions_on_request() {
 fn import_writes_subagent_requests_with_their_session() {
     let (folder, out) = (family(), tempfile::tempdir().unwrap());
     let out = out.path().join("out");
-    let options =
-        ImportOptions { load: LoadOptions::default(), export: Export::Native, redact: false };
-    let imported = import(&[folder.path().to_owned()], &out, &options, &mut |_| {}).unwrap();
+    let imported = imported(folder.path(), &out, Export::Native, false);
     assert_eq!(imported.sessions, 1);
     let left = imported.left_out.iter().find(|(_, why, _)| why == "message of a subagent");
     assert_eq!(left.map(|(_, _, n)| *n), Some(6));
@@ -135,25 +121,17 @@ fn subagent_without_parent_is_read_alone_with_warning() {
     let [warning] = &dataset.warnings[..] else { panic!("{:?}", dataset.warnings) };
     assert!(warning.starts_with("rollout-a.jsonl: a subagent's session without"), "{warning}");
     // A circle, a subagent of nobody, and one whose parent is read by itself.
+    let of_nobody = codex("session_meta", json!({"id": "e", "source": {"subagent": "review"}}));
     let folder = folder(&[
         ("a.jsonl", session("a", Some("b"), "m", 1)),
         ("b.jsonl", session("b", Some("a"), "m", 2)),
         ("c.jsonl", session("c", Some("lost"), "m", 3)),
         ("d.jsonl", session("d", Some("c"), "m", 4)),
-        (
-            "e.jsonl",
-            vec![
-                codex("session_meta", json!({"id": "e", "source": {"subagent": "review"}})),
-                said("user", "e"),
-            ],
-        ),
+        ("e.jsonl", vec![of_nobody, said("user", "e")]),
     ]);
     let dataset = read(folder.path(), false);
-    let mut all: Vec<(&str, u64)> = dataset
-        .sessions
-        .iter()
-        .map(|one| (one.id.as_str(), asides(one).iter().map(|(_, n)| n).sum()))
-        .collect();
+    let sum = |one: &Session| asides(one).iter().map(|(_, n)| n).sum::<u64>();
+    let mut all: Vec<_> = dataset.sessions.iter().map(|one| (&*one.id, sum(one))).collect();
     all.sort_unstable();
     assert_eq!(all, [("a", 2), ("c", 4), ("e", 0)]);
     assert_eq!(dataset.warnings.len(), 3, "{:?}", dataset.warnings);

@@ -1,24 +1,12 @@
 //! Writing recordings: what an import keeps, replaces and exports.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use recap_core::model::{Message, Session};
-use recap_formats::{Dataset, Export, ImportOptions, Imported, LoadOptions, Problem, import, load};
+use recap_formats::{Export, ImportOptions, LoadOptions, Problem, import};
 use serde_json::json;
 
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset")
-}
-
-fn write(inputs: &[PathBuf], folder: &Path, export: Export, redact: bool) -> Imported {
-    let options = ImportOptions { load: LoadOptions::default(), export, redact };
-    import(inputs, folder, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn read(path: &Path) -> Dataset {
-    load(path, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
-}
+use crate::outline::{dataset as read, fixture, folder, imported as write};
 
 /// What every format keeps: who said what, and which result belongs to which call.
 fn outline(session: &Session) -> Vec<(String, String, Vec<String>)> {
@@ -37,10 +25,10 @@ fn import_of_any_format_reads_back_unchanged() {
     for name in
         ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "opencode.json", "openai-chat.json"]
     {
-        let input = fixtures().join(name);
+        let input = fixture(name);
         let desk = tempfile::tempdir().unwrap();
         let out = desk.path().join("out");
-        let imported = write(std::slice::from_ref(&input), &out, Export::Native, false);
+        let imported = write(&input, &out, Export::Native, false);
         let (before, after) = (read(&input), read(&out));
         assert_eq!(before.sessions, after.sessions, "{name}");
         assert_eq!(imported.sessions, before.sessions.len());
@@ -52,31 +40,24 @@ fn import_of_any_format_reads_back_unchanged() {
 
 #[test]
 fn folder_with_questions_and_repeated_ids_reads_back() {
-    let desk = tempfile::tempdir().unwrap();
-    let (input, out) = (desk.path().join("in"), desk.path().join("out"));
-    for folder in ["a", "b"] {
-        std::fs::create_dir_all(input.join(folder)).unwrap();
-        std::fs::copy(fixtures().join("pi.jsonl"), input.join(folder).join("pi.jsonl")).unwrap();
-    }
-    write(std::slice::from_ref(&input), &out, Export::Native, false);
+    let pi = std::fs::read(fixture("pi.jsonl")).unwrap();
+    let desk = folder(&[("in/a/pi.jsonl", &pi), ("in/b/pi.jsonl", &pi)]);
+    let [input, out, again] = ["in", "out", "again"].map(|name| desk.path().join(name));
+    write(&input, &out, Export::Native, false);
     assert_eq!(read(&input).sessions, read(&out).sessions);
-    let native = fixtures().join("native");
-    let again = desk.path().join("again");
-    write(std::slice::from_ref(&native), &again, Export::Native, false);
+    let native = fixture("native");
+    write(&native, &again, Export::Native, false);
     let (before, after) = (read(&native), read(&again));
     assert_eq!((before.questions, before.licence), (after.questions, after.licence));
 }
 
 #[test]
 fn broken_file_leaves_only_other_files_sessions() {
-    let desk = tempfile::tempdir().unwrap();
-    let (input, out) = (desk.path().join("in"), desk.path().join("out"));
-    std::fs::create_dir_all(&input).unwrap();
     let chat = |n: u32| json!({"id": n, "messages": [{"role": "user", "content": "go"}]});
     let broken = format!("{}\n{}\n{}\n", chat(1), chat(2), chat(2));
-    std::fs::write(input.join("a.jsonl"), broken).unwrap();
-    std::fs::write(input.join("b.jsonl"), format!("{}\n", chat(3))).unwrap();
-    let imported = write(&[input], &out, Export::Native, false);
+    let desk = folder(&[("in/a.jsonl", broken), ("in/b.jsonl", format!("{}\n", chat(3)))]);
+    let (input, out) = (desk.path().join("in"), desk.path().join("out"));
+    let imported = write(&input, &out, Export::Native, false);
     assert_eq!(imported.sessions, 1);
     assert!(imported.warnings[0].contains("set aside: a.jsonl"), "{:?}", imported.warnings);
     assert_eq!(read(&out).sessions[0].id, "3");
@@ -97,10 +78,9 @@ fn failed_import_leaves_nothing_behind() {
 #[test]
 fn session_written_as_openai_chat_keeps_its_calls() {
     let desk = tempfile::tempdir().unwrap();
-    let input = fixtures().join("codex.jsonl");
-    let imported =
-        write(std::slice::from_ref(&input), &desk.path().join("out"), Export::OpenAiChat, false);
-    let (before, after) = (read(&input), read(&desk.path().join("out")));
+    let (input, out) = (fixture("codex.jsonl"), desk.path().join("out"));
+    let imported = write(&input, &out, Export::OpenAiChat, false);
+    let (before, after) = (read(&input), read(&out));
     let (before, after) = (&before.sessions[0], &after.sessions[0]);
     assert_eq!(outline(before), outline(after));
     let requests = before.messages.iter().filter(|message| message.usage.is_some()).count();
@@ -109,9 +89,6 @@ fn session_written_as_openai_chat_keeps_its_calls() {
 
 #[test]
 fn secrets_get_the_same_pseudonym_in_every_session() {
-    let desk = tempfile::tempdir().unwrap();
-    let (input, out) = (desk.path().join("in"), desk.path().join("out"));
-    std::fs::create_dir_all(&input).unwrap();
     let key = format!("sk-ant-api03-{}", "q7ZtB2nVx9LwK4mRd8Ypc3HsGj6Tf1NeAu5WvQ0o");
     let call = |text: &str| {
         let function = json!({"name": "bash", "arguments": json!({"command": text}).to_string()});
@@ -125,19 +102,16 @@ fn secrets_get_the_same_pseudonym_in_every_session() {
             {"role": "tool", "tool_call_id": "c", "content": format!("-rw ada staff {text}")},
         ]})
     };
-    for name in ["a.json", "b.json"] {
-        std::fs::write(input.join(name), session(&key).to_string()).unwrap();
-    }
-    let imported = write(&[input], &out, Export::Native, true);
+    let text = session(&key).to_string();
+    let desk = folder(&[("in/a.json", &text), ("in/b.json", &text)]);
+    let (input, out) = (desk.path().join("in"), desk.path().join("out"));
+    let imported = write(&input, &out, Export::Native, true);
     let text = std::fs::read_to_string(out.join("sessions.jsonl")).unwrap();
     for secret in [key.as_str(), "ada@example.org", "/home/ada", " ada "] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
-    let counts: BTreeMap<&str, (usize, u64)> = imported
-        .redacted
-        .iter()
-        .map(|(kind, values, places)| (*kind, (*values, *places)))
-        .collect();
+    let counts = imported.redacted.iter().map(|(kind, values, places)| (*kind, (*values, *places)));
+    let counts: BTreeMap<&str, (usize, u64)> = counts.collect();
     // Four places a session; one address; a home folder twice and an owner of a file.
     assert_eq!(counts["secret"], (1, 8));
     assert_eq!(counts["e-mail address"], (1, 2));

@@ -1,7 +1,5 @@
 //! The native data set: what is written validates and reads back equal.
 
-use std::path::{Path, PathBuf};
-
 use jsonschema::Validator;
 use recap_core::model::{
     Block, Message, Piece, Preamble, PreambleChange, RecordedCall, RecordedCompaction, Role,
@@ -10,9 +8,7 @@ use recap_core::model::{
 use recap_formats::{Dataset, LoadOptions, Problem, load, write_native};
 use serde_json::{Value as Json, json};
 
-fn root(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
-}
+use crate::outline::{dataset, files, root};
 
 fn schema(name: &str) -> Validator {
     let text = std::fs::read_to_string(root("datasets").join(name)).unwrap();
@@ -21,23 +17,21 @@ fn schema(name: &str) -> Validator {
 }
 
 fn fixture(name: &str) -> Dataset {
-    let path = root("tests/fixtures/dataset").join(name);
-    load(&path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+    dataset(crate::outline::fixture(name))
 }
 
 /// Seed 003: swarm broadcasts, in a data set
 #[test]
 fn a_broadcast_is_read_and_written_as_one() {
-    let dataset = fixture("native");
+    let native = fixture("native");
     let broadcasts = |dataset: &Dataset| {
         let messages = dataset.sessions[0].messages.iter();
         messages.map(|message| message.broadcast).collect::<Vec<_>>()
     };
-    assert_eq!(broadcasts(&dataset), [true, false, false, false, false]);
+    assert_eq!(broadcasts(&native), [true, false, false, false, false]);
     let folder = tempfile::tempdir().unwrap();
-    write_native(&dataset, folder.path()).unwrap();
-    let back = load(folder.path(), &LoadOptions::default()).unwrap();
-    assert_eq!(broadcasts(&back), broadcasts(&dataset));
+    write_native(&native, folder.path()).unwrap();
+    assert_eq!(broadcasts(&dataset(folder.path())), broadcasts(&native));
     let lines = std::fs::read_to_string(folder.path().join("sessions.jsonl")).unwrap();
     assert_eq!(lines.matches("\"broadcast\"").count(), 1, "false is left out");
 }
@@ -49,11 +43,11 @@ fn what_is_written_reads_back_and_validates_against_the_published_schemas() {
     let names = samples.map(|sample| sample.unwrap().file_name().into_string().unwrap());
     for name in names {
         let folder = tempfile::tempdir().unwrap();
-        let dataset = Dataset { licence: Some("MIT".to_owned()), ..fixture(&name) };
-        write_native(&dataset, folder.path()).unwrap();
-        let back = load(folder.path(), &LoadOptions::default()).unwrap();
-        assert!(back.sessions == dataset.sessions && back.questions == dataset.questions, "{name}");
-        assert_eq!((&back.name, back.licence.as_deref()), (&dataset.name, Some("MIT")));
+        let own = Dataset { licence: Some("MIT".to_owned()), ..fixture(&name) };
+        write_native(&own, folder.path()).unwrap();
+        let back = dataset(folder.path());
+        assert!(back.sessions == own.sessions && back.questions == own.questions, "{name}");
+        assert_eq!((&back.name, back.licence.as_deref()), (&own.name, Some("MIT")));
         assert_eq!(back.warnings, Vec::<String>::new(), "{name}");
         let lines = std::fs::read_to_string(folder.path().join("sessions.jsonl")).unwrap();
         assert!(!lines.is_empty(), "{name}");
@@ -103,13 +97,10 @@ fn every_written_field_is_in_the_schema() {
     };
     let (name, description) = ("read".to_owned(), "reads".to_owned());
     let tool = ToolDefinition { name, description, parameters: json!({"type": "object"}) };
+    let (system, pinned) = (vec!["s".into()], vec!["p".into()]);
     let session = Session {
         id: "t".into(),
-        preamble: Preamble {
-            system: vec!["s".into()],
-            tools: vec![tool],
-            pinned: vec!["p".into()],
-        },
+        preamble: Preamble { system, tools: vec![tool], pinned },
         messages,
         preamble_changes: vec![PreambleChange { before: 1, system: vec!["s".into()] }],
         compactions: vec![compaction],
@@ -144,8 +135,7 @@ fn native_folder_counts_questions_and_hashes_files() {
     let dataset = fixture("native");
     assert_eq!((dataset.name.as_str(), dataset.version.as_deref()), ("small", Some("1")));
     assert_eq!(dataset.questions.len(), 3);
-    let names: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["dataset.toml", "questions.jsonl", "sessions.jsonl"]);
+    assert_eq!(files(&dataset), ["dataset.toml", "questions.jsonl", "sessions.jsonl"]);
     let bytes = std::fs::read(root("tests/fixtures/dataset/native/dataset.toml")).unwrap();
     assert_eq!(dataset.files[0].1, blake3::hash(&bytes).to_hex().as_str());
 }

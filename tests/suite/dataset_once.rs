@@ -1,12 +1,10 @@
 //! Forks and resumed sessions: what they copy of each other counts once.
 
-use std::path::Path;
-
 use recap_core::model::Session;
-use recap_formats::{Dataset, Export, ImportOptions, LoadOptions, import, load};
+use recap_formats::{Dataset, Export};
 use serde_json::{Value as Json, json};
 
-use crate::outline::lines;
+use crate::outline::{dataset as read, imported, lines};
 
 /// A turn of Claude Code, at a minute: the response has the ids of this number.
 fn turn(minute: usize, n: usize) -> [Json; 2] {
@@ -67,15 +65,8 @@ fn codex_turn(text: &str, input: u64) -> Vec<Json> {
 }
 
 fn folder(files: &[(&str, Vec<Json>)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, records) in files {
-        std::fs::write(folder.path().join(name), lines(records)).unwrap();
-    }
-    folder
-}
-
-fn read(folder: &Path) -> Dataset {
-    load(folder, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+    let files = files.iter().map(|(name, records)| (*name, lines(records)));
+    crate::outline::folder(&files.collect::<Vec<_>>())
 }
 
 /// Each session with the number of its responses and its own requests' prompts.
@@ -238,9 +229,7 @@ fn import_counts_once_and_what_it_wrote_stays() {
     ]);
     let out = tempfile::tempdir().unwrap();
     let out = out.path().join("out");
-    let options =
-        ImportOptions { load: LoadOptions::default(), export: Export::Native, redact: false };
-    let imported = import(&[source.path().to_owned()], &out, &options, &mut |_| {}).unwrap();
+    let imported = imported(source.path(), &out, Export::Native, false);
     assert_eq!((imported.sessions, imported.warnings.len()), (2, 1));
     let (written, at_once) = (read(&out), read(source.path()));
     assert_eq!(written.sessions, at_once.sessions);

@@ -1,7 +1,5 @@
 //! Questions of a native data set: read, written, refused and checked.
 
-use std::path::Path;
-
 use recap_core::model::{Expectation, Question, QuestionKind};
 use recap_formats::{
     Dataset, DatasetError, LoadOptions, Problem, QuestionAudit, audit_questions, load, write_native,
@@ -9,13 +7,10 @@ use recap_formats::{
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
-fn root(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
-}
+use crate::outline::{dataset, fixture, lines, root};
 
 /// Five messages about a server, and these questions.
 fn folder(questions: &[Json]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
     let said = [
         ("m0", "user", "The port is 8,080."),
         ("m1", "assistant", "Noted."),
@@ -23,18 +18,14 @@ fn folder(questions: &[Json]) -> TempDir {
         ("m3", "assistant", "Changed."),
         ("m4", "user", "Thanks."),
     ];
-    let messages: Vec<Json> = said
-        .iter()
-        .map(|(id, role, text)| {
-            json!({"id": id, "role": role, "blocks": [{"type": "text", "text": text}]})
-        })
-        .collect();
-    let session = json!({"id": "t", "messages": messages});
-    let lines: Vec<String> = questions.iter().map(|question| format!("{question}\n")).collect();
-    std::fs::write(folder.path().join("dataset.toml"), "name = 'x'\n").unwrap();
-    std::fs::write(folder.path().join("sessions.jsonl"), format!("{session}\n")).unwrap();
-    std::fs::write(folder.path().join("questions.jsonl"), lines.concat()).unwrap();
-    folder
+    let messages = said.map(|(id, role, text)| {
+        json!({"id": id, "role": role, "blocks": [{"type": "text", "text": text}]})
+    });
+    crate::outline::folder(&[
+        ("dataset.toml", "name = 'x'\n".to_owned()),
+        ("sessions.jsonl", lines(&[json!({"id": "t", "messages": messages})])),
+        ("questions.jsonl", lines(questions)),
+    ])
 }
 
 /// A question that is right, under an id and a question of its own.
@@ -46,9 +37,9 @@ fn question(n: usize) -> Json {
     })
 }
 
-fn changed(n: usize, key: &str, value: Json) -> Json {
+fn changed(n: usize, keys: &Json) -> Json {
     let mut question = question(n);
-    question[key] = value;
+    question.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
     question
 }
 
@@ -91,8 +82,7 @@ fn written_questions_read_back_equal_and_validate() {
     let text = std::fs::read_to_string(root("datasets/question.schema.json")).unwrap();
     let schema: Json = serde_json::from_str(&text).unwrap();
     let schema = jsonschema::draft202012::new(&schema).unwrap();
-    let native = root("tests/fixtures/dataset/native");
-    let native = load(&native, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    let native = dataset(fixture("native"));
     assert_eq!(native.questions.len(), 3);
     for dataset in [native, read(&folder(&[question(1)])).unwrap()] {
         let out = tempfile::tempdir().unwrap();
@@ -134,9 +124,9 @@ fn questions_are_never_written_over_others() {
 fn loading_stops_at_the_first_broken_question() {
     let folder = folder(&[
         question(1),
-        changed(2, "session", json!("u")),
+        changed(2, &json!({"session": "u"})),
         json!("no question"),
-        changed(4, "asked_at", json!(5)),
+        changed(4, &json!({"asked_at": 5})),
     ]);
     let error = read(&folder).unwrap_err();
     assert_eq!(error.line, Some(2));
@@ -144,90 +134,61 @@ fn loading_stops_at_the_first_broken_question() {
     assert_eq!(audit(&folder).violations.len(), 3, "the check goes on");
 }
 
-/// Questions about the five messages with what the check says of each, if it says something.
+/// What is changed of questions about the five messages, and what the check says of each, if it
+/// says something.
 #[test]
 fn every_flaw_is_found_with_its_line() {
-    let same = json!("which port is it question 100");
-    let mut elsewhere = changed(3, "question", same.clone());
-    elsewhere["asked_at"] = json!(3);
-    let mut unanswerable = changed(5, "kind", json!("abstain"));
-    unanswerable["expect"] = json!({"any_of": ["9"]});
-    let derived = |n, kind: &str| {
-        let mut question = changed(n, "expect", json!({"any_of": ["a port that nobody named"]}));
-        question["kind"] = json!(kind);
-        question
-    };
+    let same = "which port is it question 100";
+    let unnamed = json!({"any_of": ["a port that nobody named"]});
+    let only = "is of kind abstain; only questions of kind abstain, and all of them, are";
+    let only = format!("{only} unanswerable");
     let cases = [
-        (question(1), None),
-        (changed(2, "question", same), Some("asks what question `p1` asks at the same point")),
-        (elsewhere, None),
-        (changed(4, "id", json!("p1")), Some("has the same id as an earlier question")),
+        (json!({}), ""),
+        (json!({"question": same}), "asks what question `p1` asks at the same point"),
+        (json!({"question": same, "asked_at": 3}), ""),
+        (json!({"id": "p1"}), "has the same id as an earlier question"),
+        (json!({"kind": "abstain", "expect": {"any_of": ["9"]}}), &only),
+        (json!({"session": "u"}), "asks session `u`, which the data set does not have"),
+        (json!({"asked_at": 5}), "is asked after message 5, but the session has 5 (from 0)"),
+        (json!({"asked_at": 2}), ""),
+        (json!({"asked_at": 1}), "names evidence `m2` (position 2) but is asked after message 1"),
         (
-            unanswerable,
-            Some(
-                "is of kind abstain; only questions of kind abstain, and all of them, are unanswerable",
-            ),
+            json!({"evidence": ["m2", "m9"]}),
+            "names evidence `m9`, which is not a message of its session",
         ),
+        (json!({"evidence": ["m2", "m2"]}), "names evidence `m2` twice"),
+        (json!({"expect": {"any_of": ["twelve", "Nine!"]}}), ""),
         (
-            changed(6, "session", json!("u")),
-            Some("asks session `u`, which the data set does not have"),
+            json!({"expect": {"any_of": ["80"]}}),
+            "expects `80`, but its evidence contains none of it",
         ),
-        (
-            changed(7, "asked_at", json!(5)),
-            Some("is asked after message 5, but the session has 5 (from 0)"),
-        ),
-        (changed(8, "asked_at", json!(2)), None),
-        (
-            changed(9, "asked_at", json!(1)),
-            Some("names evidence `m2` (position 2) but is asked after message 1"),
-        ),
-        (
-            changed(10, "evidence", json!(["m2", "m9"])),
-            Some("names evidence `m9`, which is not a message of its session"),
-        ),
-        (changed(11, "evidence", json!(["m2", "m2"])), Some("names evidence `m2` twice")),
-        (changed(12, "expect", json!({"any_of": ["twelve", "Nine!"]})), None),
-        (
-            changed(13, "expect", json!({"any_of": ["80"]})),
-            Some("expects `80`, but its evidence contains none of it"),
-        ),
-        (
-            changed(14, "evidence", json!(["m1"])),
-            Some("expects `9`, but its evidence contains none of it"),
-        ),
-        (changed(15, "evidence", json!([])), None),
-        (derived(16, "temporal"), None),
-        (derived(17, "multi-hop"), None),
-        (derived(18, "constraint"), None),
-        (derived(19, "open-domain"), None),
-        (changed(20, "expect", json!({"any_of": ["Yes."]})), None),
-        (changed(21, "question", json!("  ")), Some("has an empty question")),
-        (
-            changed(22, "expect", json!({"rubric": ["x", ""]})),
-            Some("expects nothing, or a blank value"),
-        ),
-        (changed(23, "stale", json!(["8080", "NINE"])), Some("lists `NINE` as right and as stale")),
-        (
-            changed(24, "question", json!("Is the port nine?")),
-            Some("gives its answer `9` away in the question"),
-        ),
+        (json!({"evidence": ["m1"]}), "expects `9`, but its evidence contains none of it"),
+        (json!({"evidence": []}), ""),
+        (json!({"kind": "temporal", "expect": unnamed}), ""),
+        (json!({"kind": "multi-hop", "expect": unnamed}), ""),
+        (json!({"kind": "constraint", "expect": unnamed}), ""),
+        (json!({"kind": "open-domain", "expect": unnamed}), ""),
+        (json!({"expect": {"any_of": ["Yes."]}}), ""),
+        (json!({"question": "  "}), "has an empty question"),
+        (json!({"expect": {"rubric": ["x", ""]}}), "expects nothing, or a blank value"),
+        (json!({"stale": ["8080", "NINE"]}), "lists `NINE` as right and as stale"),
+        (json!({"question": "Is the port nine?"}), "gives its answer `9` away in the question"),
     ];
-    let (questions, expected): (Vec<Json>, Vec<_>) = cases.into_iter().unzip();
-    let expected = (1..).zip(expected).filter_map(|(line, flaw)| Some((line, flaw?.to_owned())));
-    assert_eq!(flaws(&audit(&folder(&questions))), expected.collect::<Vec<_>>());
+    let questions: Vec<Json> = (1..).zip(&cases).map(|(n, (keys, _))| changed(n, keys)).collect();
+    let expected = (1..).zip(cases).filter(|(_, (_, flaw))| !flaw.is_empty());
+    let expected: Vec<_> = expected.map(|(line, (_, flaw))| (line, flaw.to_owned())).collect();
+    assert_eq!(flaws(&audit(&folder(&questions))), expected);
 }
 
 #[test]
 fn coverage_counts_kinds_thirds_and_evidence_content() {
-    let mut temporal = changed(2, "kind", json!("temporal"));
-    temporal["evidence"] = json!(["m4"]);
-    let audit = audit(&folder(&[question(1), temporal, changed(3, "evidence", json!([]))]));
+    let temporal = changed(2, &json!({"kind": "temporal", "evidence": ["m4"]}));
+    let audit = audit(&folder(&[question(1), temporal, changed(3, &json!({"evidence": []}))]));
     // Of five messages m0 and m1 are the first third, m2 and m3 the middle, m4 the last.
-    let rows: Vec<_> = audit
-        .coverage
-        .iter()
-        .map(|r| (r.kind, r.questions, r.thirds, r.without_evidence, r.said, r.searched))
-        .collect();
+    let rows = audit.coverage.iter();
+    let rows =
+        rows.map(|r| (r.kind, r.questions, r.thirds, r.without_evidence, r.said, r.searched));
+    let rows: Vec<_> = rows.collect();
     let expected = [
         (QuestionKind::Update, 2, [1, 1, 0], 1, 1, 1),
         (QuestionKind::Temporal, 1, [0, 0, 1], 0, 0, 1),

@@ -1,6 +1,7 @@
 //! Counts on real recordings, which are not part of the repository.
 
 use crate::common::shared;
+use crate::outline::dataset;
 use jiff::Timestamp;
 use recap_core::clock::{PROFILE, Timeline};
 use recap_core::model::{RecordedTrigger, Role, Session};
@@ -8,10 +9,7 @@ use recap_formats::{Dataset, LoadOptions, load, write_native};
 
 fn data(name: &str) -> Option<Dataset> {
     let path = shared(&format!("data/{name}"))?;
-    match load(&path, &LoadOptions::default()) {
-        Ok(dataset) => Some(dataset),
-        Err(e) => panic!("{e}\nhelp: {}", e.help()),
-    }
+    Some(dataset(path))
 }
 
 fn results(session: &Session) -> usize {
@@ -21,9 +19,7 @@ fn results(session: &Session) -> usize {
 
 #[test]
 fn claude_code_sessions_keep_every_result_and_compaction() {
-    let Some(dataset) = data("claude-code-sessions") else {
-        return;
-    };
+    let Some(dataset) = data("claude-code-sessions") else { return };
     use RecordedTrigger::{Auto, Manual};
     // One response of 1e0816ef was rewound (its text is not in the file), and
     // vibecodingtracker holds one result twice: a resumed session copied it.
@@ -58,9 +54,7 @@ fn claude_code_sessions_keep_every_result_and_compaction() {
 
 #[test]
 fn pi_session_keeps_messages_and_what_compactions_kept() {
-    let Some(dataset) = data("pi-sessions") else {
-        return;
-    };
+    let Some(dataset) = data("pi-sessions") else { return };
     assert_eq!(dataset.sessions.len(), 1);
     let session = &dataset.sessions[0];
     // 55 user, 484 assistant, 448 results, 3 commands of the user.
@@ -68,13 +62,11 @@ fn pi_session_keeps_messages_and_what_compactions_kept() {
     assert_eq!(results(session), 448);
     let users = session.messages.iter().filter(|m| m.opens_exchange());
     assert_eq!(users.count(), 58);
-    let made: Vec<_> = session
-        .compactions
-        .iter()
-        .map(|c| {
-            (c.after, c.kept_from, c.tokens_before, c.summary.as_deref().map(|s| s.chars().count()))
-        })
-        .collect();
+    let letters = |text: &String| text.chars().count();
+    let made = session.compactions.iter();
+    let made =
+        made.map(|c| (c.after, c.kept_from, c.tokens_before, c.summary.as_ref().map(letters)));
+    let made: Vec<_> = made.collect();
     // Entries 359 and 628 are the compactions, 293 and 551 what they kept;
     // before them stand the session entry, 4 level changes and, for the
     // second, the first compaction.
@@ -88,9 +80,7 @@ fn pi_session_keeps_messages_and_what_compactions_kept() {
 
 #[test]
 fn codex_rollouts_keep_every_call_response_and_count() {
-    let Some(dataset) = data("codex-rollouts") else {
-        return;
-    };
+    let Some(dataset) = data("codex-rollouts") else { return };
     // Tool calls with their results, web searches (the provider keeps what
     // they found), responses, largest prompt, compactions, and the totals of
     // prompts and outputs that the last event of each file reports.
@@ -134,9 +124,7 @@ fn codex_rollouts_keep_every_call_response_and_count() {
 
 #[test]
 fn newer_codex_rollouts_keep_tool_searches_and_window() {
-    let Some(dataset) = data("agentv-codex") else {
-        return;
-    };
+    let Some(dataset) = data("agentv-codex") else { return };
     // Counted from the events of each file: responses, those without a count (a
     // turn was aborted, or the log ends in them), calls, results, compactions,
     // and the sums of prompts and outputs.
@@ -154,15 +142,9 @@ fn newer_codex_rollouts_keep_tool_searches_and_window() {
     for (session, (id, counts, sums)) in dataset.sessions.iter().zip(expected) {
         assert!(session.id.starts_with(id), "{}", session.id);
         let usages: Vec<_> = session.messages.iter().filter_map(|m| m.usage).collect();
-        let requests = session.requests().count();
-        let made = &session.compactions;
-        let found = [
-            requests,
-            requests - usages.len(),
-            session.calls().len(),
-            results(session),
-            made.len(),
-        ];
+        let (requests, made) = (session.requests().count(), &session.compactions);
+        let uncounted = requests - usages.len();
+        let found = [requests, uncounted, session.calls().len(), results(session), made.len()];
         assert_eq!(found, counts, "{id}");
         let prompts = usages.iter().map(|usage| usage.prompt()).sum::<u64>();
         assert_eq!([prompts, usages.iter().map(|usage| usage.output).sum()], sums, "{id}");
@@ -176,9 +158,7 @@ fn newer_codex_rollouts_keep_tool_searches_and_window() {
 
 #[test]
 fn opencode_sessions_keep_every_step_result_and_compaction() {
-    let Some(dataset) = data("opencode") else {
-        return;
-    };
+    let Some(dataset) = data("opencode") else { return };
     // Name, user messages, steps, tool parts, largest prompt, summaries and
     // prunings. Of the steps, four of an aborted response and a request that
     // was still under way are left out, and of the user messages the question
@@ -238,9 +218,7 @@ fn counts(session: &Session) -> [u64; 6] {
 
 #[test]
 fn gemini_cli_sessions_keep_every_response_and_call() {
-    let Some(dataset) = data("gemini-cli") else {
-        return;
-    };
+    let Some(dataset) = data("gemini-cli") else { return };
     // Notes to the user are left out; a message has its calls and results.
     let expected = [
         ("agentcmd-session-2025-10-27T19-55", [31, 13, 0, 15, 9_198, 6_456]),
@@ -262,9 +240,7 @@ fn gemini_cli_sessions_keep_every_response_and_call() {
 
 #[test]
 fn openhands_runs_keep_every_response_and_its_usage() {
-    let Some(dataset) = data("openhands") else {
-        return;
-    };
+    let Some(dataset) = data("openhands") else { return };
     let [first, second] = &dataset.sessions[..] else { panic!() };
     // 23 and 33 responses with a call each; the last ends the run.
     assert_eq!(counts(first), [46, 22, 1, 23, 33_459, 2_558]);
@@ -280,9 +256,7 @@ fn openhands_runs_keep_every_response_and_its_usage() {
 
 #[test]
 fn swe_agent_trajectories_pair_commands_with_outputs() {
-    let Some(dataset) = data("swe-agent") else {
-        return;
-    };
+    let Some(dataset) = data("swe-agent") else { return };
     // Most end with a command that has no output.
     let expected = [
         ("ctf__crypto__katy", [36, 17, 1, 18, 0, 0]),
@@ -299,9 +273,7 @@ fn swe_agent_trajectories_pair_commands_with_outputs() {
 
 #[test]
 fn the_inspect_log_keeps_every_page_and_request() {
-    let Some(dataset) = data("inspect-logs") else {
-        return;
-    };
+    let Some(dataset) = data("inspect-logs") else { return };
     let [session] = &dataset.sessions[..] else { panic!() };
     assert_eq!(counts(session), [10, 4, 0, 5, 5_915, 281]);
     assert_eq!(session.preamble.tools.len(), 8);
@@ -313,9 +285,7 @@ fn the_inspect_log_keeps_every_page_and_request() {
 #[test]
 fn a_resumed_response_was_sent_before_the_break() {
     let path = "claude-code-sessions/other-sources/vibecodingtracker-claude_code.jsonl";
-    let Some(dataset) = data(path) else {
-        return;
-    };
+    let Some(dataset) = data(path) else { return };
     // The last response of the first sitting is stamped with the time at which
     // the session was resumed, 376 s after its request. It read all that was
     // stored for five minutes: the request came 10 s after the one before.
@@ -332,9 +302,7 @@ fn a_resumed_response_was_sent_before_the_break() {
 
 #[test]
 fn tau_bench_runs_become_one_session_each() {
-    let Some(dataset) = data("tau-bench") else {
-        return;
-    };
+    let Some(dataset) = data("tau-bench") else { return };
     assert_eq!(dataset.sessions.len(), 100);
     let messages = dataset.sessions.iter().map(|t| t.messages.len());
     // 2,526 with the 100 policies, which belong to the preamble.
@@ -352,9 +320,7 @@ fn tau_bench_runs_become_one_session_each() {
 #[test]
 fn sidechains_become_sessions_on_request_without_losing_results() {
     let path = "claude-code-sessions/other-sources/claude-code-viewer-fe5e1c67.jsonl";
-    let Some(main) = data(path) else {
-        return;
-    };
+    let Some(main) = data(path) else { return };
     assert_eq!(main.sessions.len(), 1);
     assert_eq!(main.sessions[0].left_out["sidechain record"], 405);
     // Several lines a response; each is billed once.
@@ -382,22 +348,16 @@ fn real_sessions_survive_the_native_format() {
         "swe-agent",
         "inspect-logs",
     ] {
-        let Some(dataset) = data(name) else {
-            return;
-        };
+        let Some(dataset) = data(name) else { return };
         let folder = tempfile::tempdir().expect("a folder for the data set");
         write_native(&dataset, folder.path()).expect("the data set is written");
-        let back = load(folder.path(), &LoadOptions::default());
-        let back = back.unwrap_or_else(|e| panic!("{e}"));
-        assert!(back.sessions == dataset.sessions, "{name} changed");
+        assert!(self::dataset(folder.path()).sessions == dataset.sessions, "{name} changed");
     }
 }
 
 #[test]
 fn recorded_compactions_stand_where_the_reported_prompt_falls() {
-    let Some(dataset) = data("claude-code-sessions") else {
-        return;
-    };
+    let Some(dataset) = data("claude-code-sessions") else { return };
     let mut seen = 0;
     for session in &dataset.sessions {
         for compaction in session.compactions.iter().filter(|c| c.summary.is_some()) {

@@ -225,10 +225,8 @@ fn a_program_that_cannot_be_started_is_named() {
     let folder = Folder::new("");
     let stage = "at = \"request\"\nwhen = \"always\"\n";
     folder.write("mine.toml", &strategy("[\"no-such-program-at-all\"]", stage));
-    assert_says(
-        &folder.error(),
-        &["at its start", "`no-such-program-at-all` cannot be started", "PATH"],
-    );
+    let parts = ["at its start", "`no-such-program-at-all` cannot be started", "PATH"];
+    assert_says(&folder.error(), &parts);
     folder.write("mine.toml", &strategy("[\"./program.py\"]", stage));
     assert_says(&folder.error(), &["`./program.py` cannot be started", "ermission denied"]);
 }
@@ -319,9 +317,9 @@ fn long(exchanges: usize) -> Session {
             (Role::Tool, vec![result(&id, 100)]),
             (Role::Assistant, vec![text(10)]),
         ];
-        let next = messages.len();
-        messages
-            .extend(parts.into_iter().enumerate().map(|(i, (role, b))| message(next + i, role, b)));
+        for (role, blocks) in parts {
+            messages.push(message(messages.len(), role, blocks));
+        }
     }
     Session { id: "long".into(), messages, ..Session::default() }
 }
@@ -422,10 +420,8 @@ fn an_edited_program_is_another_row() {
     let with_file = folder.strategy().hash;
     folder.write("unnamed.py", "anything else");
     assert_ne!(with_file, folder.strategy().hash);
-    folder.write(
-        "mine.toml",
-        &strategy("[\"python3\", \"program.py\"]", &stage.replace("unnamed", "absent")),
-    );
+    let absent = strategy("[\"python3\", \"program.py\"]", &stage.replace("unnamed", "absent"));
+    folder.write("mine.toml", &absent);
     let refused = Strategy::load(&folder.0.path().join("mine.toml"), &[]).unwrap_err().to_string();
     assert_says(&refused, &["stage 1", "`absent.py` cannot be read"]);
 }

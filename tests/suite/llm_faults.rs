@@ -55,6 +55,12 @@ fn live(base: &str) -> Live {
     live_with(base, options())
 }
 
+/// With so many calls at a time.
+fn limited(base: &str, options: Options, concurrency: u32) -> Live {
+    let limits = Limits { concurrency, per_minute: None };
+    Client::new(options).unwrap().live(model(), endpoint(base, None), limits).unwrap()
+}
+
 fn question(text: &str) -> Call {
     let request = model().request(Request::of("be brief", text, 50));
     Call { role: ModelRole::Judge, replicate: 0, request }
@@ -99,6 +105,9 @@ fn rows() -> Vec<Row> {
         let actual = passing(429).with("date", "Sun, 06 Nov 1994 08:49:37 GMT");
         actual.with("retry-after", wait)
     };
+    let elsewhere = html(307).with("location", "https://a?k=sk-canary-0123456789");
+    let said = |text, finish| Act::json(200, &chat(text, finish));
+    let too_long = Rejected(FaultKind::ContextTooLong);
     let mut rows = vec![
         ("reset in the body, once", Act::Reset, 1, 2, Expected::Reply),
         ("reset in the body", Act::Reset, always, 3, Unavailable),
@@ -112,13 +121,7 @@ fn rows() -> Vec<Row> {
         ("400 filtered", fault(400, "content_filter"), always, 1, Rejected(FaultKind::Filtered)),
         ("422", fault(422, "bad"), always, 1, Rejected(FaultKind::BadRequest)),
         ("413", html(413), always, 1, Rejected(FaultKind::ContextTooLong)),
-        (
-            "too long",
-            fault(400, "context_length_exceeded"),
-            always,
-            1,
-            Rejected(FaultKind::ContextTooLong),
-        ),
+        ("too long", fault(400, "context_length_exceeded"), always, 1, too_long),
         ("401", fault(401, "invalid_api_key"), always, 1, Halted(FaultKind::Auth)),
         ("402", fault(402, ""), always, 1, Halted(FaultKind::Quota)),
         ("403", html(403), always, 1, Halted(FaultKind::Auth)),
@@ -139,28 +142,10 @@ fn rows() -> Vec<Row> {
         ("empty body", Act::html(200, ""), always, 2, Malformed),
         ("200 without choices", Act::json(200, &json!({"id": KEY})), always, 1, Malformed),
         ("endless body", Act::Flood, always, 1, Malformed),
-        (
-            "redirect",
-            html(307).with("location", "https://a?k=sk-canary-0123456789"),
-            always,
-            1,
-            Halted(FaultKind::NotFound),
-        ),
+        ("redirect", elsewhere, always, 1, Halted(FaultKind::NotFound)),
         ("refusal", Act::json(200, &refusal), always, 1, Expected::Finish(Finish::Refused)),
-        (
-            "filter",
-            Act::json(200, &chat("", "content_filter")),
-            always,
-            1,
-            Expected::Finish(Finish::Filtered),
-        ),
-        (
-            "cut off",
-            Act::json(200, &chat("so", "length")),
-            always,
-            1,
-            Expected::Finish(Finish::Length),
-        ),
+        ("filter", said("", "content_filter"), always, 1, Expected::Finish(Finish::Filtered)),
+        ("cut off", said("so", "length"), always, 1, Expected::Finish(Finish::Length)),
     ];
     for (name, status) in
         [("408", 408), ("429", 429), ("500", 500), ("502", 502), ("503", 503), ("529", 529)]
@@ -315,9 +300,7 @@ async fn later_outage_is_distinguished_from_wrong_setup() {
 #[tokio::test]
 async fn waiting_calls_learn_of_halt_without_a_request() {
     let server = Server::playing(vec![Act::fault(401, "invalid_api_key", "no")]);
-    let client = Client::new(options()).unwrap();
-    let limits = Limits { concurrency: 1, per_minute: None };
-    let live = client.live(model(), endpoint(&server.base(), None), limits).unwrap();
+    let live = limited(&server.base(), options(), 1);
     for result in all_at_once(&live, 20).await {
         assert!(matches!(result, Err(CallError::Halted(_))), "{result:?}");
     }
@@ -356,9 +339,7 @@ async fn calls_wait_their_turn_and_all_are_answered() {
         let refuse = call.is_multiple_of(7) && refused.lock().unwrap().insert(call);
         if refuse { Act::fault(429, "", "slow down") } else { Act::chat("fine") }
     });
-    let client = Client::new(options()).unwrap();
-    let limits = Limits { concurrency: 4, per_minute: None };
-    let live = client.live(model(), endpoint(&server.base(), None), limits).unwrap();
+    let live = limited(&server.base(), options(), 4);
     for (call, result) in (0..).zip(all_at_once(&live, 60).await) {
         let attempts = if call % 7 == 0 { 2 } else { 1 };
         assert_eq!(result.unwrap().timing.attempts, attempts, "{call}");
@@ -371,8 +352,12 @@ fn capped(usd: f64) -> Options {
     Options { budget: Budget::new(Some(usd)), ..options() }
 }
 
-fn prices() -> ModelPrices {
-    PriceList::bundled().find("claude-opus-5-5").unwrap().clone()
+/// A model with a price and a cap.
+fn priced(base: &str, cap: f64) -> (Arc<Client>, Live) {
+    let client = Client::new(capped(cap)).unwrap();
+    let prices = PriceList::bundled().find("claude-opus-5-5").unwrap().clone();
+    let live = client.live(model(), endpoint(base, Some(prices)), Limits::default()).unwrap();
+    (client, live)
 }
 
 #[tokio::test]
@@ -380,9 +365,7 @@ async fn concurrent_calls_never_spend_more_than_the_cap() {
     let server = Server::playing(vec![Act::chat("fine")]);
     // Per call: 10 tokens at 4 and 5 at 20 USD per million are 0.00014; at
     // worst 50 tokens of output alone are 0.001.
-    let client = Client::new(capped(0.004)).unwrap();
-    let endpoint = endpoint(&server.base(), Some(prices()));
-    let live = client.live(model(), endpoint, Limits::default()).unwrap();
+    let (client, live) = priced(&server.base(), 0.004);
     let results = all_at_once(&live, 60).await;
     let answered = results.iter().filter(|result| result.is_ok()).count();
     let refused = |result: &&_| matches!(result, Err(CallError::OverBudget(_)));
@@ -397,15 +380,11 @@ async fn concurrent_calls_never_spend_more_than_the_cap() {
 async fn possibly_billed_calls_are_spent_unsent_ones_not() {
     for (act, costs) in [(Act::Truncate(Vec::new()), true), (Act::fault(500, "", "no"), false)] {
         let server = Server::playing(vec![act]);
-        let client = Client::new(capped(1.0)).unwrap();
-        let endpoint = endpoint(&server.base(), Some(prices()));
-        let live = client.live(model(), endpoint, Limits::default()).unwrap();
+        let (client, live) = priced(&server.base(), 1.0);
         assert!(ask(&live, "hello").await.is_err());
         assert_eq!(client.budget().spent_usd() > 0.003, costs, "{}", client.budget().spent_usd());
     }
-    let client = Client::new(capped(1.0)).unwrap();
-    let endpoint = endpoint(&discard(), Some(prices()));
-    let live = client.live(model(), endpoint, Limits::default()).unwrap();
+    let (client, live) = priced(&discard(), 1.0);
     assert!(ask(&live, "hello").await.is_err());
     assert_eq!(client.budget().spent_usd(), 0.0);
 }
@@ -425,9 +404,7 @@ async fn a_caller_that_goes_away_frees_its_turn() {
         "hang" => Act::Hang,
         _ => Act::chat("fine"),
     });
-    let client = Client::new(options()).unwrap();
-    let limits = Limits { concurrency: 1, per_minute: None };
-    let live = client.live(model(), endpoint(&server.base(), None), limits).unwrap();
+    let live = limited(&server.base(), options(), 1);
     let gone = tokio::time::timeout(Duration::from_millis(50), ask(&live, "hang")).await;
     assert!(gone.is_err());
     assert!(ask(&live, "hello").await.is_ok());
@@ -487,19 +464,14 @@ async fn cap_counts_impossible_usage_as_the_worst_case() {
     body["usage"] =
         json!({"prompt_tokens": 50_000, "completion_tokens": 5, "total_tokens": 50_005});
     let server = Server::playing(vec![Act::json(200, &body)]);
-    let client = Client::new(capped(1.0)).unwrap();
-    let endpoint = endpoint(&server.base(), Some(prices()));
-    let live = client.live(model(), endpoint, Limits::default()).unwrap();
+    let (client, live) = priced(&server.base(), 1.0);
     let reply = ask(&live, "hello").await.unwrap().reply;
     let why = reply.usage.unwrap_err().to_string();
     assert!(why.contains("50000 tokens of a request of"), "{why}");
     assert_eq!(reply.text, "fine");
     // 50 tokens of output at 20 USD per million and a short prompt, not 50,000 at 4.
-    assert!(
-        (0.001..0.01).contains(&client.budget().spent_usd()),
-        "{}",
-        client.budget().spent_usd()
-    );
+    let usd = client.budget().spent_usd();
+    assert!((0.001..0.01).contains(&usd), "{usd}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -516,9 +488,7 @@ async fn faulty_server_leaves_every_call_accounted_for() {
     let mut options = options();
     options.attempt = Duration::from_secs(2);
     options.patience.attempts = 8;
-    let client = Client::new(options).unwrap();
-    let limits = Limits { concurrency: 64, per_minute: None };
-    let live = client.live(model(), endpoint(&server.base(), None), limits).unwrap();
+    let live = limited(&server.base(), options, 64);
     let (mut attempts, mut answered) = (0, 0);
     for (call, result) in all_at_once(&live, CALLS).await.into_iter().enumerate() {
         match result {

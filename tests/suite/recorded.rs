@@ -5,29 +5,26 @@ use std::path::Path;
 
 use crate::common::talk::real;
 use crate::common::{block_on, offline, subject};
+use crate::outline::{dataset, folder, lines};
 use recap_core::model::{CellOutcome, LatencySource, Session};
-use recap_formats::{LoadOptions, load};
 use recap_replay::{ReplaySession, replay};
 use serde_json::{Value as Json, json};
 
 #[track_caller]
 fn read(path: &Path) -> Session {
-    let mut dataset = load(path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    let mut dataset = dataset(path);
     assert_eq!(dataset.sessions.len(), 1);
     dataset.sessions.remove(0)
 }
 
 fn fixture(name: &str) -> Session {
-    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset").join(name))
+    read(&crate::outline::fixture(name))
 }
 
 #[track_caller]
 fn log(records: &[Json]) -> Session {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("log.jsonl");
-    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
-    std::fs::write(&path, lines).unwrap();
-    read(&path)
+    let folder = folder(&[("log.jsonl", lines(records))]);
+    read(&folder.path().join("log.jsonl"))
 }
 
 /// Role and text of all that a request sends.

@@ -63,9 +63,7 @@ fn size(message: &Message) -> u64 {
 
 #[test]
 fn nine_of_ten_mined_labelled_references_are_needed() {
-    let Some(sessions) = sessions() else {
-        return;
-    };
+    let Some(sessions) = sessions() else { return };
     let labels = labels();
     assert_eq!(labels.len(), 100);
     let labelled: BTreeSet<&str> = labels.iter().map(|l| l.session.as_str()).collect();
@@ -186,9 +184,7 @@ struct Told {
 const TOLD: f64 = 0.95;
 #[test]
 fn vendor_summaries_carry_what_they_tell() {
-    let Some(mut sessions) = sessions() else {
-        return;
-    };
+    let Some(mut sessions) = sessions() else { return };
     let pi = shared("data/pi-sessions").expect("the folder is there");
     sessions.extend(load(&pi, &LoadOptions::default()).unwrap().sessions);
     let labels: Vec<Told> =

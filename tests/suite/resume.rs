@@ -8,8 +8,6 @@ use std::sync::{Arc, Mutex};
 use recap_billing::pricing::{Agents, PriceList};
 use recap_core::model::{CellKey, Manifest, Planned};
 use recap_core::tokens::Counter;
-use recap_exam::roles::{compactor, judge};
-use recap_formats::{LoadOptions, load};
 use recap_replay::run::{
     Event, Finished, Folder, FolderError, ModelRoles, NamedSession, Observer, Prepared, RunRecord,
     RunSpec, Windows, prepare, run,
@@ -18,6 +16,7 @@ use recap_strategy::builtin;
 use tokio::sync::Notify;
 
 use crate::asking::manifest;
+use crate::outline::{dataset, root};
 
 /// Stops a run at an event, by its number, and notes what ended.
 #[derive(Default)]
@@ -46,10 +45,7 @@ impl Observer for Stop {
 pub fn spec() -> RunSpec {
     let strategies = ["full", "fifo", "continuation"];
     RunSpec {
-        strategies: strategies
-            .iter()
-            .map(|name| Arc::new(builtin(name, &[]).unwrap().unwrap()))
-            .collect(),
+        strategies: strategies.map(|name| Arc::new(builtin(name, &[]).unwrap().unwrap())).to_vec(),
         windows: Windows::Same(vec!["25%".parse().unwrap(), "40%".parse().unwrap()]),
         without_summaries: true,
         cuts: "2".parse().unwrap(),
@@ -64,28 +60,16 @@ pub fn spec() -> RunSpec {
     }
 }
 
-fn roles(counter: &Arc<Counter>) -> ModelRoles {
-    ModelRoles {
-        compactor: Arc::new(compactor::Offline::new(Arc::clone(counter))),
-        offline: true,
-        answerer: None,
-        judge: Arc::new(judge::Offline),
-        embedder: None,
-        calls: None,
-    }
-}
-
 /// One session of 46 requests, ready to be replayed.
 async fn ready() -> Prepared {
     let counter = Arc::new(Counter::default());
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/invoice-export");
-    let dataset = load(&folder, &LoadOptions::default()).unwrap();
+    let dataset = dataset(root("tests/fixtures/invoice-export"));
     let samples = dataset.sessions.into_iter().map(|session| NamedSession {
         dataset: dataset.name.clone(),
         session,
         questions: Vec::new(),
     });
-    prepare(spec(), samples.collect(), roles(&counter), counter).await.unwrap()
+    prepare(spec(), samples.collect(), ModelRoles::offline(&counter), counter).await.unwrap()
 }
 
 fn planned(prepared: &Prepared) -> Manifest {

@@ -19,58 +19,22 @@
 //!   the user next speaks, as in GSV's code, from which the 60 minutes are, too.
 
 use crate::common;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::collections::BTreeMap;
 
 use crate::common::talk::{Talk, even, from_disk, real, unscaled};
-use crate::common::{block_on, ledger, message, plan, sent, subject};
-use async_trait::async_trait;
+use crate::common::{Scribe, block_on, ledger, message, plan, sent, subject};
 use recap_core::model::{Block, Message, Role, Session, ToolDefinition};
 use recap_replay::{Plan, ReplaySession};
-use recap_strategy::{
-    CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, Strategy, Task,
-};
+use recap_strategy::{Strategy, Task};
 use serde_json::json;
 
-/// Writes numbered summaries and memories, and fails at chosen calls.
-#[derive(Default)]
-struct Scripted {
-    fails_at: BTreeSet<usize>,
-    /// What it writes as the memory of each call instead.
-    memory: Option<&'static str>,
-    /// Texts, and what was known, of each call.
-    asked: Mutex<Vec<(Vec<String>, Vec<String>)>>,
-}
-
-impl Scripted {
-    fn failing_at<const N: usize>(calls: [usize; N]) -> Self {
-        Self { fails_at: calls.into(), ..Self::default() }
-    }
-
-    fn asked(&self) -> Vec<(Vec<String>, Vec<String>)> {
-        self.asked.lock().unwrap().clone()
-    }
-}
-
-#[async_trait]
-impl Compactor for Scripted {
-    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
-        let Task::Digest { messages, known, .. } = task else { panic!("a digest is asked for") };
-        let mut asked = self.asked.lock().unwrap();
-        let call = asked.len();
-        asked.push((messages.iter().map(|m| m.text.to_string()).collect(), known.clone()));
-        if self.fails_at.contains(&call) {
-            return Err(CompactorError::Malformed(format!("call {call} fails")).into());
-        }
-        let memories = vec![self.memory.map_or_else(|| format!("memory {call}"), str::to_owned)];
-        let produced = Produced::Digest(Digest { summary: format!("summary {call}"), memories });
-        let (usage, written) = (CallUsage::default(), 10);
-        Ok(Reply::unmodelled(produced, usage, written))
-    }
-
-    fn name(&self) -> &str {
-        "scripted"
-    }
+/// What was known at each call.
+fn known(scribe: &Scribe) -> Vec<Vec<String>> {
+    let known = |task: &Task| match task {
+        Task::Digest { known, .. } => known.clone(),
+        other => panic!("a digest is asked for, not {other:?}"),
+    };
+    scribe.tasks.lock().unwrap().iter().map(known).collect()
 }
 
 /// A conversation by day and time (`18T10:00`), in January 2026. Where the
@@ -107,7 +71,7 @@ fn asked_to_reset() -> Session {
 fn at_end<T>(
     session: &Session,
     plan: &Plan,
-    compactor: &Scripted,
+    compactor: &Scribe,
     look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
     let requests = session.messages.iter().filter(|m| m.is_request()).count() as u32;
@@ -117,7 +81,7 @@ fn at_end<T>(
 fn at<T>(
     session: &Session,
     plan: &Plan,
-    compactor: &Scripted,
+    compactor: &Scribe,
     request: u32,
     look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
@@ -131,7 +95,7 @@ fn at<T>(
 
 /// The ledger at each request.
 fn ledgers(session: &Session, plan: &Plan) -> Vec<String> {
-    common::replayed(session.clone(), plan, &Scripted::default())
+    common::replayed(session.clone(), plan, &Scribe::default())
 }
 
 fn files(session: &ReplaySession<'_>) -> BTreeMap<String, Vec<u8>> {
@@ -196,7 +160,7 @@ fn reset_leaves_only_requesting_message_under_new_id() {
         m.id = format!("m{}", at + 10);
         m
     }));
-    at_end(&twice, &gsv(), &Scripted::default(), |replay| {
+    at_end(&twice, &gsv(), &Scribe::default(), |replay| {
         let paths: Vec<String> = files(replay).into_keys().collect();
         let sessions: Vec<&String> = paths.iter().filter(|p| p.contains("/sessions/")).collect();
         assert_eq!(
@@ -212,7 +176,7 @@ fn reset_leaves_only_requesting_message_under_new_id() {
 #[test]
 fn entire_history_is_archived_as_gzipped_json_lines() {
     let session = asked_to_reset();
-    at_end(&session, &gsv(), &Scripted::default(), |replay| {
+    at_end(&session, &gsv(), &Scribe::default(), |replay| {
         let bytes = &files(replay)["agents/main/sessions/session-1.jsonl.gz"];
         assert_eq!(bytes[..2], [0x1f, 0x8b], "gzip");
         assert_eq!(read_archive(bytes), session.messages[..6]);
@@ -220,7 +184,7 @@ fn entire_history_is_archived_as_gzipped_json_lines() {
         assert_eq!(record.body, json!({"id": "session-1", "from": 0, "to": 6}));
     });
     // Nothing is archived before.
-    at(&session, &gsv(), &Scripted::default(), 2, |replay| {
+    at(&session, &gsv(), &Scribe::default(), 2, |replay| {
         assert_eq!(files(replay), BTreeMap::new());
     });
 }
@@ -228,7 +192,7 @@ fn entire_history_is_archived_as_gzipped_json_lines() {
 /// Seed 004: it won't be loaded into future prompts
 #[test]
 fn archived_session_is_in_no_later_prompt() {
-    at_end(&asked_to_reset(), &gsv(), &Scripted::default(), |session| {
+    at_end(&asked_to_reset(), &gsv(), &Scribe::default(), |session| {
         let sent = sent(session);
         assert!(sent.iter().all(|(_, text)| !text.contains("Ada")), "{sent:?}");
     });
@@ -248,7 +212,7 @@ fn reset_token_counters_make_first_call_use_heuristic() {
     ]);
     let plan = unscaled(real("gsv", 2_000, &[("1.extract", "false")]));
     let estimated = |request| {
-        at(&session, &plan, &Scripted::default(), request, |replay| {
+        at(&session, &plan, &Scribe::default(), request, |replay| {
             (replay.last_request().unwrap().estimated.unwrap(), replay.context().weight())
         })
     };
@@ -265,12 +229,12 @@ fn reset_token_counters_make_first_call_use_heuristic() {
 /// Seed 004: before archiving, a memory extraction pass
 #[test]
 fn memories_of_whole_session_are_extracted_before_archiving() {
-    let compactor = Scripted::default();
+    let compactor = Scribe::default();
     at_end(&asked_to_reset(), &gsv(), &compactor, |session| {
         let asked = compactor.asked();
         assert_eq!(asked.len(), 1);
         let said = ["hello", "hi", "Ada owns the keys", "noted", "good", "fine"];
-        assert_eq!(asked[0].0, said, "not the message that asks for the reset");
+        assert_eq!(asked[0], said, "not the message that asks for the reset");
         let file = String::from_utf8(files(session)["agents/main/memory/2026-01-18.md"].clone());
         let expected = "### Extracted from context compaction (10:06)\n\n- memory 0\n";
         assert_eq!(file.unwrap(), expected);
@@ -280,7 +244,7 @@ fn memories_of_whole_session_are_extracted_before_archiving() {
 /// Seed 004: if compaction is enabled and there is extractable content
 #[test]
 fn disabled_compaction_or_empty_session_extracts_nothing() {
-    let compactor = Scripted::default();
+    let compactor = Scribe::default();
     let plan = real("gsv", 200_000, &[("1.extract", "false")]);
     at_end(&asked_to_reset(), &plan, &compactor, |session| {
         assert_eq!(archived(&files(session), "session-1"), ids(0..6));
@@ -292,7 +256,7 @@ fn disabled_compaction_or_empty_session_extracts_nothing() {
     at_end(&silent, &gsv(), &compactor, |session| {
         assert_eq!(archived(&files(session), "session-1"), ids(0..6));
     });
-    assert_eq!(compactor.asked(), []);
+    assert!(compactor.asked().is_empty());
 }
 
 /// Seed 004: a chunk that fails or is too large is gone without (GSV's code)
@@ -303,20 +267,19 @@ fn failed_extraction_does_not_delay_the_reset() {
     let mut lines = vec![("18T10:00", U, ""); 9];
     lines.extend([("18T10:01", U, "/reset"), ("18T10:02", A, "done")]);
     let session = talk(&lines);
-    let compactor = Scripted::failing_at([1]);
+    let compactor = Scribe::default().failing_at(&[1]);
     let plan = unscaled(real("gsv", 1_000, &[]));
     at_end(&session, &plan, &compactor, |replay| {
         assert_eq!(ledger(replay), ".........V");
-        let known: Vec<_> = compactor.asked().into_iter().map(|(_, known)| known).collect();
-        assert_eq!(known, [vec![], vec!["memory 0"], vec!["memory 0"]]);
+        assert_eq!(known(&compactor), [vec![], vec!["memory 0"], vec!["memory 0"]]);
         assert!(notes(replay)["daily-memory"].ends_with("- memory 0\n- memory 2"));
     });
     // What is larger than half the window is never put to a model.
     let long = even(2_000);
     let session = talk(&[("18T10:00", U, &long), ("18T10:01", U, "/reset"), ("18T10:02", A, "")]);
-    let compactor = Scripted::default();
+    let compactor = Scribe::default();
     at_end(&session, &plan, &compactor, |replay| assert_eq!(ledger(replay), ".V"));
-    assert_eq!(compactor.asked(), []);
+    assert!(compactor.asked().is_empty());
 }
 
 /// Seed 004: daily memory loaded into next session's system prompt
@@ -324,11 +287,11 @@ fn failed_extraction_does_not_delay_the_reset() {
 fn next_session_has_memories_in_its_system_prompt() {
     let note = "## Memory of 2026-01-18\n### Extracted from context compaction (10:06)\n- memory 0";
     for request in [3, 4] {
-        at(&asked_to_reset(), &gsv(), &Scripted::default(), request, |session| {
+        at(&asked_to_reset(), &gsv(), &Scribe::default(), request, |session| {
             assert_eq!(notes(session)["daily-memory"], note);
         });
     }
-    at(&asked_to_reset(), &gsv(), &Scripted::default(), 2, |session| {
+    at(&asked_to_reset(), &gsv(), &Scribe::default(), 2, |session| {
         assert_eq!(notes(session), BTreeMap::new());
     });
 }
@@ -350,7 +313,7 @@ fn memories_are_in_prompts_of_that_day_and_the_next() {
         ("20T00:02", A, "no"),
     ]));
     let loaded = (0..5).map(|request| {
-        at(&session, &gsv(), &Scripted::default(), request, |replay| {
+        at(&session, &gsv(), &Scribe::default(), request, |replay| {
             notes(replay).get("daily-memory").is_some_and(|note| note.ends_with("- memory 0"))
         })
     });
@@ -371,7 +334,7 @@ fn memory_extracted_again_days_later_is_in_prompts_again() {
         ("21T10:02", U, "/reset"),
         ("21T10:03", A, "done"),
     ]));
-    let compactor = || Scripted { memory: Some("Ada owns the keys."), ..Scripted::default() };
+    let compactor = || Scribe { memory: Some("Ada owns the keys."), ..Scribe::default() };
     let day = |request| {
         at(&session, &gsv(), &compactor(), request, |replay| {
             let note = notes(replay).remove("daily-memory")?;
@@ -396,7 +359,7 @@ fn reported_size_includes_system_prompt_and_tool_definitions() {
     let ledger = |tokens: usize, tools: Vec<ToolDefinition>| {
         let mut session = Talk::new(&even(1_000)).user(tokens).says(1).user(1).says(1).end();
         session.preamble.tools = tools;
-        at_end(&from_disk(session), &plan, &Scripted::default(), ledger)
+        at_end(&from_disk(session), &plan, &Scribe::default(), ledger)
     };
     let tool = || ToolDefinition {
         name: "Bash".into(),
@@ -433,7 +396,7 @@ fn reset_of_yesterdays_session_writes_to_yesterdays_file() {
         ("19T09:31", A, "good morning"),
     ]);
     let plan = real("gsv-daily", 200_000, &[]);
-    at_end(&session, &plan, &Scripted::default(), |replay| {
+    at_end(&session, &plan, &Scribe::default(), |replay| {
         let file = &files(replay)["agents/main/memory/2026-01-18.md"];
         let expected = "### Extracted from context compaction (09:30)\n\n- memory 0\n";
         assert_eq!(file, expected.as_bytes());
@@ -492,7 +455,7 @@ fn every_policy_obeys_the_command() {
         ("19T09:00", U, "/reset"),
         ("19T09:01", A, "done"),
     ]);
-    at_end(&session, &real("gsv-daily", 200_000, &[]), &Scripted::default(), |replay| {
+    at_end(&session, &real("gsv-daily", 200_000, &[]), &Scribe::default(), |replay| {
         let files = files(replay);
         assert_eq!(files.keys().filter(|path| path.contains("/sessions/")).count(), 1);
     });
@@ -517,7 +480,7 @@ fn compacted_and_reset() -> Session {
 #[test]
 fn each_compaction_archives_its_folded_messages_as_part() {
     let session = compacted_and_reset();
-    at(&session, &compacting(), &Scripted::default(), 0, |replay| {
+    at(&session, &compacting(), &Scribe::default(), 0, |replay| {
         assert_eq!(ledger(replay), "FFV");
         let files = files(replay);
         let bytes = &files["agents/main/sessions/session-1-part1.jsonl.gz"];
@@ -525,7 +488,7 @@ fn each_compaction_archives_its_folded_messages_as_part() {
         assert!(!files.contains_key("agents/main/sessions/session-1.jsonl.gz"));
     });
     // The whole session's archive holds them too, and parts are counted anew.
-    at_end(&session, &compacting(), &Scripted::default(), |replay| {
+    at_end(&session, &compacting(), &Scribe::default(), |replay| {
         assert_eq!(ledger(replay), "....FFFV");
         let files = files(replay);
         assert_eq!(archived(&files, "session-1-part1"), ids(0..2));
@@ -538,7 +501,7 @@ fn each_compaction_archives_its_folded_messages_as_part() {
 /// Seed 004: multiple compactions in a day append to the same file
 #[test]
 fn daily_extractions_share_one_file_and_see_previous() {
-    let compactor = Scripted::default();
+    let compactor = Scribe::default();
     at_end(&compacted_and_reset(), &compacting(), &compactor, |session| {
         let file = String::from_utf8(files(session)["agents/main/memory/2026-01-18.md"].clone());
         let section = |time: &str, n: u32| {
@@ -547,16 +510,16 @@ fn daily_extractions_share_one_file_and_see_previous() {
         let expected = [section("02", 0), section("04", 1), section("07", 2)].join("\n");
         assert_eq!(file.unwrap(), expected);
     });
-    let known: Vec<usize> = compactor.asked().iter().map(|(_, known)| known.len()).collect();
+    let known: Vec<usize> = known(&compactor).iter().map(Vec::len).collect();
     assert_eq!(known, [0, 1, 2]);
 }
 
 /// Seed 004: anything worth remembering: also of what was compacted
 #[test]
 fn last_extraction_reads_summary_of_compacted_messages() {
-    let compactor = Scripted::default();
+    let compactor = Scribe::default();
     at_end(&compacted_and_reset(), &compacting(), &compactor, |_| {});
-    let (texts, _) = &compactor.asked()[1];
+    let texts = &compactor.asked()[1];
     let marker = "[Conversation summary from automatic context compaction]\n\nsummary 0";
     assert_eq!(texts[..], [marker.to_owned(), even(40), "ok".to_owned()]);
 }
@@ -569,7 +532,7 @@ fn a_new_session_counts_its_own_images() {
         session.messages[image].blocks.push(Block::Image { media_type: None });
     }
     let summary = |request| {
-        at(&session, &compacting(), &Scripted::default(), request, |replay| {
+        at(&session, &compacting(), &Scribe::default(), request, |replay| {
             let sent = sent(replay).into_iter().map(|(_, text)| text);
             sent.into_iter().find(|text| text.contains("[Conversation summary")).unwrap()
         })
@@ -605,7 +568,7 @@ fn memory_md_is_only_in_main_session_prompts() {
     for (id, loaded) in [("log", true), ("log#sidechain-1", false), ("sidechain", true)] {
         session.id = id.to_owned();
         for request in 0..5 {
-            at(&session, &plan, &Scripted::default(), request, |replay| {
+            at(&session, &plan, &Scribe::default(), request, |replay| {
                 let notes = notes(replay);
                 let note = notes.values().find(|text| text.starts_with("# Long-term"));
                 let text = "# Long-term\nAda's birthday: {{ 2 May }}".to_owned();
@@ -613,7 +576,7 @@ fn memory_md_is_only_in_main_session_prompts() {
             });
         }
     }
-    at_end(&asked_to_reset(), &gsv(), &Scripted::default(), |replay| {
+    at_end(&asked_to_reset(), &gsv(), &Scribe::default(), |replay| {
         assert_eq!(notes(replay).into_keys().collect::<Vec<_>>(), ["daily-memory"], "by default");
     });
 }
@@ -623,7 +586,7 @@ fn memory_md_is_only_in_main_session_prompts() {
 fn daily_memories_are_loaded_for_all_sessions() {
     let mut session = asked_to_reset();
     session.id = "log#sidechain-1".to_owned();
-    at_end(&session, &with_memory_md("mine"), &Scripted::default(), |replay| {
+    at_end(&session, &with_memory_md("mine"), &Scribe::default(), |replay| {
         assert_eq!(notes(replay).into_keys().collect::<Vec<_>>(), ["daily-memory"]);
     });
 }
@@ -650,7 +613,7 @@ fn call_awaiting_result_stays_with_later_messages() {
 fn copied_session_goes_on_identically_at_every_message() {
     let (session, plan) = (compacted_and_reset(), compacting());
     let subject = subject(session);
-    let (one, other) = (Scripted::default(), Scripted::default());
+    let (one, other) = (Scribe::default(), Scribe::default());
     let mut straight = ReplaySession::open(&subject, &plan, &one).unwrap();
     let mut resumed = ReplaySession::open(&subject, &plan, &other).unwrap();
     block_on(async {

@@ -37,11 +37,10 @@
 //!   spend, not the session's: the design says neither what embeds nor what it costs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::common::talk::{Talk, even, real, unscaled};
-use crate::common::{block_on, ledger, subject};
-use async_trait::async_trait;
+use crate::common::{Scribe, block_on, ledger, subject};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -50,62 +49,8 @@ use recap_core::model::{
     CellOutcome, CellRows, Expectation, Question, QuestionKind, Role, Session,
 };
 use recap_replay::{Plan, PreparedSession, ReplaySession, replay};
-use recap_strategy::{
-    Breakpoint, CallUsage, Compactor, CompactorError, EntryId, FailedCall, Produced, Reply, Task,
-    builtin,
-};
+use recap_strategy::{Breakpoint, EntryId, Task, builtin};
 use serde_json::{Value as Json, json};
-
-/// Writes `summary 0`, `summary 1` and so on, takes its time, and fails where
-/// it is told to.
-#[derive(Default)]
-struct Scribe {
-    latency_ms: f64,
-    too_large: BTreeSet<usize>,
-    tasks: Mutex<Vec<Task>>,
-}
-
-impl Scribe {
-    /// One that takes so many seconds.
-    fn taking(seconds: f64) -> Self {
-        Self { latency_ms: seconds * 1e3, ..Self::default() }
-    }
-
-    fn failing_at(calls: &[usize]) -> Self {
-        Self { too_large: calls.iter().copied().collect(), ..Self::taking(1.0) }
-    }
-
-    /// The messages of each task.
-    fn asked(&self) -> Vec<Vec<String>> {
-        let texts = |task: &Task| task.messages().iter().map(|m| m.text.to_string()).collect();
-        self.tasks.lock().unwrap().iter().map(texts).collect()
-    }
-}
-
-#[async_trait]
-impl Compactor for Scribe {
-    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
-        let mut tasks = self.tasks.lock().unwrap();
-        let call = tasks.len();
-        tasks.push(task.clone());
-        assert!(!task.is_live(), "a request of its own");
-        if self.too_large.contains(&call) {
-            return Err(CompactorError::TooLarge("over the window".into()).into());
-        }
-        Ok(Reply {
-            produced: Produced::Continuation(format!("summary {call}")),
-            usage: CallUsage { input: 10, output: 2 },
-            written: 2,
-            cut: false,
-            latency_ms: Some(self.latency_ms),
-            recorded: true,
-        })
-    }
-
-    fn name(&self) -> &str {
-        "scribe"
-    }
-}
 
 /// A budget of 10,000: compaction above 8,000, keeping 500.
 fn lis(overrides: &[(&str, &str)]) -> Plan {
@@ -349,9 +294,9 @@ fn messages_arriving_meanwhile_join_new_session_at_once() {
 /// Seed 002: a failed compaction (ours)
 #[test]
 fn failed_compaction_leaves_context_and_is_retried() {
-    let (plan, scribe) = (lis(&[]), Scribe::failing_at(&[0]));
+    let (plan, scribe) = (lis(&[]), Scribe::taking(1.0).failing_at(&[0]));
     assert_eq!(after(longer(), &plan, &scribe, 8, ledger), "VVVVVVVV");
-    let (plan, scribe) = (lis(&[]), Scribe::failing_at(&[0]));
+    let (plan, scribe) = (lis(&[]), Scribe::taking(1.0).failing_at(&[0]));
     let rows = rows(longer().user(1).says(1).end(), &plan, &scribe);
     let fallbacks: Vec<_> = rows.compactions.iter().map(|row| row.fallback.as_deref()).collect();
     let why = "none: the task is too large for the compactor: over the window";
