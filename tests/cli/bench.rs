@@ -41,7 +41,7 @@ const CONTRACTED: &[&str] = &[
 fn bench_writes_every_contracted_file_and_no_other() {
     let desk = Desk::with_run(&[]);
     assert_eq!(desk.list("run"), CONTRACTED);
-    let full = &desk.csv("run/summary.csv").into_iter().find(|r| r["strategy"] == "full").unwrap();
+    let full = desk.row("run/summary.csv", &["strategy=full"]);
     assert_eq!((full["reference_recall"].as_str(), full["token_savings"].as_str()), ("1", "0"));
     assert_eq!(full["requests"], "46");
     // Of one session the row of all is its own.
@@ -62,12 +62,9 @@ fn bench_reads_each_foreign_format_directly() {
     for (file, requests) in
         [("claude-code.jsonl", 6), ("pi.jsonl", 4), ("codex.jsonl", 5), ("openai-chat.json", 4)]
     {
-        let desk = Desk::new();
-        let input = fixture(file).display().to_string();
-        desk.good(&["bench", &input, "--out", "run"]);
-        let rows = desk.csv("run/requests.csv");
-        let full = rows.iter().filter(|r| r["strategy"] == "full").count();
-        assert_eq!(full, requests, "{file}");
+        let desk = Desk::with_sessions();
+        desk.good(&format!("bench {file} --out run"));
+        assert_eq!(desk.rows("run/requests.csv", &["strategy=full"]).len(), requests, "{file}");
         assert_eq!(desk.list("run"), CONTRACTED, "{file}");
     }
 }
@@ -75,23 +72,20 @@ fn bench_reads_each_foreign_format_directly() {
 #[test]
 fn bench_asks_data_set_questions_unlike_replay() {
     let desk = Desk::with_sessions();
-    desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
-    desk.file(
-        "set/questions.jsonl",
-        r#"{"id": "p", "session": "pi", "asked_at": 1, "kind": "fact", "question": "Which?", "expect": {"any_of": ["this one"]}}"#.to_owned() + "\n",
-    );
-    desk.good(&["bench", "set", "--out", "run"]);
-    let asked = desk.csv("run/questions.csv");
+    set_with_question(&desk);
+    desk.good("bench set --out run");
+    let key = ["question_id=asked-1", "expected=wombat restart"];
+    let asked = desk.rows("run/questions.csv", &key);
     let strategies = desk.csv("run/summary.csv");
     let own = strategies.iter().filter(|row| row["dataset"] == "set").count();
     assert_eq!(asked.len(), own, "one row per strategy");
-    assert!(asked.iter().all(|row| row["question_id"] == "p" && row["expected"] == "this one"));
+    assert_eq!(asked.len(), desk.csv("run/questions.csv").len());
     assert!(strategies.iter().any(|row| row["strategy"] == "evidence"));
     let sections = ["What can still be answered</h2>", "those that it lost first"];
     let page = desk.read("run/report.html");
     assert!(sections.iter().all(|section| page.contains(section)), "the page shows them");
 
-    desk.good(&["replay", "set", "--out", "replayed"]);
+    desk.good("replay set --out replayed");
     assert!(desk.csv("replayed/questions.csv").is_empty());
     let strategies = desk.csv("replayed/summary.csv");
     assert!(strategies.iter().all(|row| row["strategy"] != "evidence" && row["recall"].is_empty()));
@@ -121,14 +115,14 @@ fn json_prints_only_summary_on_standard_output() {
 #[test]
 fn json_dry_run_has_numbers_of_plan() {
     let desk = Desk::with_sessions();
-    let options = ["bench", "pi.jsonl", "codex.jsonl", "--strategy", "fifo", "--window", "50%"];
-    let plan = |more: &[&str]| -> serde_json::Value {
-        let ran = desk.good(&[&options[..], &["--dry-run", "--json"], more].concat());
+    let bench = "bench pi.jsonl codex.jsonl --strategy fifo --window 50%";
+    let plan = |more: &str| -> Json {
+        let ran = desk.good(&format!("{bench} --dry-run --json {more}"));
         assert_eq!(ran.err, "");
         serde_json::from_str(&ran.out).unwrap()
     };
-    desk.good(&[&options[..], &["--quiet", "--out", "run"]].concat());
-    let whole = plan(&[]);
+    desk.good(&format!("{bench} --quiet --out run"));
+    let whole = plan("");
     let cells = desk.read("run/cells.jsonl").lines().filter(|l| l.starts_with("{\"cell\"")).count();
     assert_eq!(whole["cells"], cells);
     assert_eq!(whole["cells"], 2 * whole["strategies"].as_array().unwrap().len());
@@ -137,7 +131,7 @@ fn json_dry_run_has_numbers_of_plan() {
     assert_eq!(whole["calls"], json!([]));
     assert_eq!((&whole["expected_usd"], &whole["worst_usd"]), (&0.0.into(), &0.0.into()));
     // Two repetitions of what a compactor writes, and none of the rest.
-    let twice = plan(&["--strategy", "session-state", "--replicates", "2"]);
+    let twice = plan("--strategy session-state --replicates 2");
     assert_eq!(twice["cells"].as_u64(), whole["cells"].as_u64().map(|cells| cells + 2 * 2));
     // The page tells of every field.
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/ci.md"));
@@ -151,9 +145,8 @@ fn json_dry_run_has_numbers_of_plan() {
 #[test]
 fn request_and_compaction_dollars_sum_to_model_bill() {
     let desk = Desk::with_sessions();
-    let billing_models = ["--agent-model", "claude-opus-4-6", "--agent-model", "gpt-5.4"];
-    let common = ["replay", "claude-code.jsonl", "--out", "run"];
-    let ran = desk.good(&[&common[..], &billing_models[..]].concat());
+    let models = "--agent-model claude-opus-4-6 --agent-model gpt-5.4";
+    let ran = desk.good(&format!("replay claude-code.jsonl --out run {models}"));
     assert!(ran.out.contains("claude-opus-4-6"), "{}", ran.out);
     let usd = |text: &str| text.parse::<f64>().unwrap_or(0.0);
     let sum = |file: &str, of: &[&str; 2]| -> f64 {
@@ -174,7 +167,7 @@ fn request_and_compaction_dollars_sum_to_model_bill() {
 
 /// A data set on the desk whose one question asks for what pi's session says.
 fn set_with_question(desk: &Desk) {
-    desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
+    desk.good("import pi pi.jsonl -o set");
     let question = r#"{"id": "asked-1", "session": "pi", "asked_at": 3, "kind": "fact", "question": "What of the quokka queue?", "expect": {"any_of": ["wombat restart"]}, "stale": ["numbat restart"]}"#;
     desk.file("set/questions.jsonl", format!("{question}\n"));
 }
@@ -184,10 +177,9 @@ fn no_text_folder_contains_no_question_or_answer() {
     let desk = Desk::with_sessions();
     set_with_question(&desk);
     let server = Server::start(reads);
-    let bench = ["bench", "set", "--strategy", "prune", "--strategy", "sliding-window-search"];
-    for how in [&["--out", "worded"][..], &["--no-text", "--out", "run"]] {
-        let asked = [&bench[..], &["--answerer", "openai/reader"], how].concat();
-        let ran = desk.recap_at(&server.base(), &asked);
+    let bench = "bench set --strategy prune,sliding-window-search --answerer openai/reader --out";
+    for how in ["worded", "run --no-text"] {
+        let ran = desk.recap_at(&server.base(), &format!("{bench} {how}"));
         assert!([0, 3].contains(&ran.code), "{ran:?}");
     }
     let worded = desk.csv("worded/questions.csv");
@@ -220,24 +212,21 @@ fn no_text_folder_contains_no_question_or_answer() {
 fn textless_run_with_questions_measures_and_rerenders_identically() {
     let desk = Desk::with_sessions();
     set_with_question(&desk);
-    desk.good(&["bench", "set", "--out", "worded"]);
-    desk.good(&["bench", "set", "--no-text", "--out", "run"]);
-    let files = |folder: &str| {
-        ["summary.json", "questions.csv", "report.html"]
-            .map(|n| desk.read(&format!("{folder}/{n}")))
+    desk.good("bench set --out worded");
+    desk.good("bench set --no-text --out run");
+    let files = || {
+        let names = ["run/summary.json", "run/questions.csv", "run/report.html"];
+        names.map(|name| desk.read(name))
     };
     assert!(!desk.path("run/texts.jsonl").exists());
     for name in desk.list("run") {
         assert!(!desk.read(&format!("run/{name}")).contains("Restart that queue"), "{name}");
     }
-    let first = files("run");
-    assert_eq!(
-        without_time(&first[0]),
-        without_time(&desk.read("worded/summary.json")),
-        "no figure rests on the words"
-    );
-    desk.good(&["report", "run"]);
-    assert!(files("run") == first, "rendered again it differs");
+    let first = files();
+    let worded = without_time(&desk.read("worded/summary.json"));
+    assert_eq!(without_time(&first[0]), worded, "no figure rests on the words");
+    desk.good("report run");
+    assert!(files() == first, "rendered again it differs");
 }
 
 /// Without the CPU time, which no two runs share, and whether words are left out.
@@ -249,26 +238,25 @@ fn without_time(summary: &str) -> String {
 #[test]
 fn runs_of_same_second_get_own_folders() {
     let desk = Desk::with_sessions();
-    let options = ["bench", "pi.jsonl", "--quiet", "--strategy", "full"];
-    let pages: std::collections::BTreeSet<String> =
-        (0..3).map(|_| desk.good(&options).last().to_owned()).collect();
+    let run = |_| desk.good("bench pi.jsonl --quiet --strategy full").last().to_owned();
+    let pages: std::collections::BTreeSet<String> = (0..3).map(run).collect();
     assert_eq!(pages.len(), 3, "{pages:?}");
 }
 
 #[test]
 fn a_reader_that_hangs_up_is_no_panic() {
     let desk = Desk::with_sessions();
-    for arguments in [
-        &["bench", "pi.jsonl"][..],
-        &["bench", "pi.jsonl", "-v", "--json"],
-        &["bench", "pi.jsonl", "--dry-run"],
-        &["show", "pi.jsonl", "--strategy", "fifo"],
-        &["strategies"],
-        &["datasets"],
-        &["completions", "bash"],
-        &["import", "auto", "pi.jsonl", "-o", "native"],
+    for line in [
+        "bench pi.jsonl",
+        "bench pi.jsonl -v --json",
+        "bench pi.jsonl --dry-run",
+        "show pi.jsonl --strategy fifo",
+        "strategies",
+        "datasets",
+        "completions bash",
+        "import auto pi.jsonl -o native",
     ] {
-        assert_eq!(desk.recap_unheard(arguments), 0, "{arguments:?}");
+        assert_eq!(desk.recap_unheard(line), 0, "{line}");
     }
-    assert_eq!(desk.recap_unheard(&["bench", "absent.jsonl"]), 2);
+    assert_eq!(desk.recap_unheard("bench absent.jsonl"), 2);
 }

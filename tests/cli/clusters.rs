@@ -9,9 +9,6 @@ use serde_json::Value as Json;
 use crate::desk::{Desk, assert_same};
 use crate::test_tools::tool;
 
-/// What is run: the sessions of [`desk`], with the defaults that the manifests take.
-const WHAT: [&str; 3] = ["bench", "sessions", "--quiet"];
-
 fn manifest(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/clusters").join(name)
 }
@@ -29,7 +26,7 @@ fn desk() -> Desk {
     }
     // The settings of all processes, which the manifests leave to whoever uses them.
     desk.file("recap.toml", "strategy = [\"fifo\"]\ncuts = \"1\"\nwindow = [\"40%\"]\n");
-    desk.good(&[&WHAT[..], &["--out", "whole"]].concat());
+    desk.good("bench sessions --quiet --out whole");
     desk
 }
 

@@ -6,47 +6,15 @@
 //! is on standard error, `! TEXT` on neither; the ends of lines count as spaces. What stands
 //! behind `;` is a remark, and the other lines are in [`Case::step`].
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value as Json;
 
-use crate::desk::{Desk, Ran, session};
+use crate::desk::{Desk, Line, Ran, Row, flat, pairs};
 
 struct Case {
     desk: Desk,
     ran: Ran,
-}
-
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The words of a line as a shell tells them apart, without escapes.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
-    for c in line.chars() {
-        match c {
-            '\'' | '"' if quote.is_none() => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            _ if quote == Some(c) => quote = None,
-            ' ' if quote.is_none() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
-    let place = |word: String| match word.as_str() {
-        "SESSION" => session(),
-        _ => word.replace("FIXTURES", fixtures),
-    };
-    words.into_iter().map(place).collect()
-}
-
-fn pairs<'a>(words: &[&'a str]) -> Vec<(&'a str, &'a str)> {
-    words.iter().map(|word| word.split_once('=').expect("NAME=VALUE")).collect()
 }
 
 impl Case {
@@ -67,17 +35,10 @@ impl Case {
         self.desk.list(".") == before
     }
 
-    /// Rows of a CSV file that have these fields.
-    fn rows(&self, file: &str, fields: &[&str]) -> Vec<BTreeMap<String, String>> {
-        let mut rows = self.desk.csv(file);
-        rows.retain(|row| pairs(fields).iter().all(|(column, field)| row[*column] == *field));
-        rows
-    }
-
     /// Whether what a line says is so.
     fn step(&mut self, line: &str) -> bool {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let words = words(rest);
+        let words = rest.words();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let desk = &self.desk;
         let is_told = |told: &str| flat(told).contains(&flat(rest));
@@ -123,11 +84,11 @@ impl Case {
             }
             // How many rows of a CSV file have these fields.
             ("rows", [file, count, fields @ ..]) => {
-                return self.rows(file, fields).len() == count.parse::<usize>().unwrap();
+                return desk.rows(file, fields).len() == count.parse::<usize>().unwrap();
             }
             // A column in all rows that have these fields, without repetition.
             ("column", [file, column, fields @ .., values]) => {
-                let rows = self.rows(file, fields);
+                let rows: Vec<Row> = desk.rows(file, fields);
                 let mut known: Vec<&str> = rows.iter().map(|row| row[*column].as_str()).collect();
                 known.dedup();
                 return known.join(" ") == *values;

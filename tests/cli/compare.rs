@@ -2,18 +2,13 @@
 
 use std::sync::LazyLock;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::desk::Desk;
 
 /// Runs of the quickstart data with the newest 8 messages and with 40, made
 /// once for all tests.
-fn two_runs() -> &'static Desk {
-    static DESK: LazyLock<Desk> = LazyLock::new(make_two_runs);
-    &DESK
-}
-
-fn make_two_runs() -> Desk {
+static TWO_RUNS: LazyLock<Desk> = LazyLock::new(|| {
     let desk = Desk::new();
     for (out, last) in [("a", 8), ("b", 40)] {
         let strategy = format!(
@@ -23,39 +18,32 @@ fn make_two_runs() -> Desk {
         );
         desk.file("mine.toml", strategy);
         let only = if out == "a" { "fifo" } else { "prune" };
-        desk.good(&[
-            "bench",
-            "--quiet",
-            "--strategy",
-            "mine.toml",
-            "--strategy",
-            only,
-            "--out",
-            out,
-        ]);
+        desk.good(&format!("bench --quiet --strategy mine.toml,{only} --out {out}"));
     }
     desk
+});
+
+/// Their comparison as JSON.
+fn compared(line: &str) -> Json {
+    let json = TWO_RUNS.good(&format!("compare {line} --format json")).out;
+    serde_json::from_str(&json).unwrap()
+}
+
+/// A figure of the strategy of both in one of them.
+fn summary(run: &str, column: &str) -> f64 {
+    let rows = TWO_RUNS.csv(&format!("{run}/summary.csv"));
+    rows.iter().find(|row| row["strategy"].contains("mine")).unwrap()[column].parse().unwrap()
 }
 
 #[test]
 fn two_runs_are_compared_session_by_session() {
-    let desk = two_runs();
-    let json: Json =
-        serde_json::from_str(&desk.good(&["compare", "a", "b", "--format", "json"]).out).unwrap();
-    assert_eq!(
-        (&json["only_a"], &json["only_b"]),
-        (&serde_json::json!(["fifo"]), &serde_json::json!(["prune"]))
-    );
+    let json = compared("a b");
+    assert_eq!((&json["only_a"], &json["only_b"]), (&json!(["fifo"]), &json!(["prune"])));
     assert_eq!((json["sessions"].as_u64(), json["family"].as_u64()), (Some(6), Some(1)));
     let row = &json["rows"][0];
     let measure = |id: &str| {
         let all = row["measures"].as_array().unwrap();
         all.iter().find(|measure| measure["measure"] == id).unwrap().clone()
-    };
-    let summary = |run: &str, column: &str| -> f64 {
-        let rows = desk.csv(&format!("{run}/summary.csv"));
-        let row = rows.iter().find(|row| row["strategy"].contains("mine")).unwrap();
-        row[column].parse().unwrap()
     };
     for id in ["continuity", "tokens_sent", "cost_usd", "facts_kept", "tokens_at_cut"] {
         let (a, b) = (measure(id)["a"].as_f64().unwrap(), measure(id)["b"].as_f64().unwrap());
@@ -67,20 +55,17 @@ fn two_runs_are_compared_session_by_session() {
     assert_eq!((continuity["clusters"].as_u64(), &continuity["p_holm"]), (Some(4), &Json::Null));
     assert_eq!(continuity["outcome"], "descriptive");
     let questions = &row["questions"];
-    let sum: u64 = ["both", "only_a", "only_b", "neither"]
-        .iter()
-        .map(|k| questions[k].as_u64().unwrap())
-        .sum();
+    let each = ["both", "only_a", "only_b", "neither"].map(|k| questions[k].as_u64().unwrap());
+    let sum: u64 = each.iter().sum();
     assert!(sum > 300, "{questions}");
 }
 
 #[test]
 fn table_and_markdown_agree_and_names_are_escaped() {
-    let desk = two_runs();
-    let table = desk.good(&["compare", "a", "b"]).out;
+    let table = TWO_RUNS.good("compare a b").out;
     assert!(table.contains("A = a · B = b · quickstart · 6 sessions"), "{table}");
     assert!(table.contains("Only A has fifo."), "{table}");
-    let md = desk.good(&["compare", "a", "b", "--format", "md"]).out;
+    let md = TWO_RUNS.good("compare a b --format md").out;
     assert!(md.contains("mine&#124;&lt;b&gt;") && !md.contains("<b>"), "{md}");
     // Row by row, and every measure of the only row.
     let tables: Vec<&str> = md.split("\n\n").filter(|part| part.starts_with("| ")).collect();
@@ -93,11 +78,7 @@ fn table_and_markdown_agree_and_names_are_escaped() {
 
 #[test]
 fn run_ties_with_itself_and_pairs_its_strategies() {
-    let desk = two_runs();
-    let json = |arguments: &[&str]| -> Json {
-        serde_json::from_str(&desk.good(&[arguments, &["--format", "json"]].concat()).out).unwrap()
-    };
-    let itself = json(&["compare", "a", "a"]);
+    let itself = compared("a a");
     let rows = itself["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2);
     for row in rows {
@@ -105,13 +86,13 @@ fn run_ties_with_itself_and_pairs_its_strategies() {
         assert_eq!(continuity["outcome"], "tie", "{continuity}");
     }
     // Two rows of one run, which is read once and need not be named twice.
-    let twice = json(&["compare", "a", "a", "--strategy", "fifo=mine|<b>"]);
-    let once = json(&["compare", "a", "--strategy", "fifo=mine|<b>"]);
+    let twice = compared("a a --strategy fifo=mine|<b>");
+    let once = compared("a --strategy fifo=mine|<b>");
     assert_eq!((&once["a"], &once["b"]), (&"fifo".into(), &"mine|<b>".into()));
     assert_eq!((&once["rows"], &once["largest"]), (&twice["rows"], &twice["largest"]));
     let row = &once["rows"][0];
     assert_eq!((&row["strategy_a"], &row["strategy_b"]), (&"fifo".into(), &"mine|<b>".into()));
-    assert!(desk.refused(&["compare", "a"]).contains("nothing to compare this run with"));
+    assert!(TWO_RUNS.refused("compare a").contains("nothing to compare this run with"));
 }
 
 /// What differs most comes before all tables: each sentence has figures of the files of both runs,
@@ -119,14 +100,8 @@ fn run_ties_with_itself_and_pairs_its_strategies() {
 /// cell below.
 #[test]
 fn what_differs_most_stands_first_with_figures_of_the_tables() {
-    let desk = two_runs();
-    let told = desk.good(&["compare", "a", "b"]).out;
+    let told = TWO_RUNS.good("compare a b").out;
     let (said, tables) = told.split_once("Row by row").unwrap();
-    let summary = |run: &str, column: &str| -> f64 {
-        let rows = desk.csv(&format!("{run}/summary.csv"));
-        let row = rows.iter().find(|row| row["strategy"].contains("mine")).unwrap();
-        row[column].parse().unwrap()
-    };
     let share = |column: &str| {
         let (a, b) = (summary("a", column), summary("b", column));
         (b - a).abs() / a.max(b)
@@ -159,7 +134,7 @@ fn what_differs_most_stands_first_with_figures_of_the_tables() {
 
 #[test]
 fn page_begins_with_what_differs_most_and_has_no_script() {
-    let page = two_runs().good(&["compare", "a", "b", "--format", "html"]).out;
+    let page = TWO_RUNS.good("compare a b --format html").out;
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
     let first = page.find("What differs most").unwrap();
     assert!(first < page.find("<table").unwrap(), "{page}");

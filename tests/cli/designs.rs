@@ -64,16 +64,17 @@ impl Talk {
 }
 
 /// Runs strategies, or the rows that changes make of them, on the session of the desk.
-fn bench(desk: &Desk, strategies: &str, more: &[&str]) {
-    let run = ["replay", "talks", "--quiet", "--strategy", strategies, "--cuts", "none"];
+fn bench(desk: &Desk, strategies: &str, more: &str) {
     let _ = std::fs::remove_dir_all(desk.path("run"));
-    desk.good(&[&run[..], &["--out", "run"], more].concat());
+    desk.good(&format!(
+        "replay talks --quiet --strategy {strategies} --cuts none --out run {more}"
+    ));
 }
 
 /// A column of a file of the run, in the rows of a strategy.
 fn column(desk: &Desk, file: &str, strategy: &str, column: &str) -> Vec<String> {
-    let rows = desk.csv(&format!("run/{file}")).into_iter();
-    rows.filter(|row| row["strategy"] == strategy).map(|row| row[column].clone()).collect()
+    let rows = desk.rows(&format!("run/{file}"), &[&format!("strategy={strategy}")]);
+    rows.iter().map(|row| row[column].clone()).collect()
 }
 
 /// A number of the last request under a strategy.
@@ -89,7 +90,7 @@ fn sent(desk: &Desk, strategy: &str) -> (u64, bool) {
 
 /// Roles of the messages that the last request sends, as `recap show` prints them.
 fn sent_roles(desk: &Desk, strategy: &str, window: &str) -> Vec<String> {
-    let out = desk.good(&["show", "talks", "--strategy", strategy, "--window", window]).out;
+    let out = desk.good(&format!("show talks --strategy {strategy} --window {window}")).out;
     let heads = out.lines().map(str::trim_start);
     let heads = heads.filter(|line| line.starts_with("=== ") && line.contains(" · "));
     heads.map(|line| line.split_whitespace().nth(1).unwrap().to_owned()).collect()
@@ -100,7 +101,7 @@ fn sent_roles(desk: &Desk, strategy: &str, window: &str) -> Vec<String> {
 fn failed_fold_of_one_long_turn_drops_its_oldest_messages() {
     let desk = Talk::long_turn().on_desk("m");
     // A state of one token has no room for its shape, so every fold fails.
-    bench(&desk, "arachne", &["--set", "arachne.1.max_tokens=1", "--window", "20000"]);
+    bench(&desk, "arachne", "--set arachne.1.max_tokens=1 --window 20000");
     let row = "arachne[1.max_tokens=1]";
     let fallbacks = column(&desk, "compactions.csv", row, "fallback");
     assert!(fallbacks[0].starts_with("fifo: "), "{fallbacks:?}");
@@ -155,7 +156,7 @@ fn usable_context_follows_the_recorded_model() {
             // the last ten of 14 messages are folded, and of 15 with the next: two summaries.
             let talk = (0..6).fold(Talk::default(), |talk, _| talk.user(1).agent(1));
             let desk = talk.user(total - 13).agent(1).user(1).agent(1).on_desk(model);
-            bench(&desk, "gencode", &["--window", window]);
+            bench(&desk, "gencode", &format!("--window {window}"));
             assert_eq!(last(&desk, "gencode", "messages"), messages, "{model} {total}");
         }
     }
@@ -167,7 +168,7 @@ fn prune_numbers_scale_with_shares_alone() {
     let desk =
         Talk::default().user(1).calls("read", 5, 10_000).agent(1).user(1).agent(1).on_desk("m");
     let edited = |window: &str| {
-        bench(&desk, "prune", &["--window", window]);
+        bench(&desk, "prune", &format!("--window {window}"));
         let edited = column(&desk, "compactions.csv", "prune", "messages_edited").into_iter();
         edited.map(|n| n.parse::<u32>().unwrap()).sum::<u32>()
     };
@@ -184,8 +185,7 @@ fn several_values_of_one_change_are_one_row() {
     let desk = talk.user(1).agent(1).on_desk("m");
     let off = "gencode-as-written: 1.enabled=false; 2.when={ above = \"usable\", share = 1.0 }";
     let grid = "sliding-window: last=2,4; keep_pairs=true,false";
-    let single = "sliding-window.last=3";
-    let more = ["--set", off, "--set", grid, "--set", single, "--window", "200k"];
+    let more = format!("--set '{off}' --set '{grid}' --set sliding-window.last=3 --window 200k");
     bench(&desk, "gencode-as-written,sliding-window", &more);
     let mut rows: Vec<String> =
         desk.csv("run/summary.csv").into_iter().map(|row| row["strategy"].clone()).collect();
@@ -213,7 +213,7 @@ fn as_written_keeps_ten_messages_and_parts_a_pair() {
     // before the last one the tenth from the end is the result of the second round.
     let talk = Talk::default().user(1).calls("read", 5, 10).user(12_000).agent(1).user(1).agent(1);
     let desk = talk.on_desk("m");
-    bench(&desk, "continuation,continuation-as-written", &["--window", "20000", "--no-scale"]);
+    bench(&desk, "continuation,continuation-as-written", "--window 20000 --no-scale");
     assert_eq!(sent(&desk, "continuation-as-written"), (1 + 10, false));
     assert_eq!(sent(&desk, "continuation"), (1 + 11, true), "its call stays with it");
 }
@@ -225,7 +225,7 @@ fn summary_call_fits_the_window_with_its_reply() {
     let call = |rest: usize| {
         let talk = (0..6).fold(Talk::default(), |talk, _| talk.user(1).agent(1));
         let desk = talk.user(rest).agent(1).on_desk("m");
-        bench(&desk, "continuation", &["--window", "20000", "--no-scale"]);
+        bench(&desk, "continuation", "--window 20000 --no-scale");
         column(&desk, "compactions.csv", "continuation", "input_tokens")[0].parse::<u64>().unwrap()
     };
     // The live conversation, and the template behind it.
@@ -241,7 +241,7 @@ fn summary_call_fits_the_window_with_its_reply() {
 fn call_that_cannot_fit_is_recorded_and_not_made() {
     let talk = (0..6).fold(Talk::default().user(18_600), |talk, _| talk.agent(1).user(1));
     let desk = talk.agent(1).on_desk("m");
-    bench(&desk, "continuation", &["--window", "20000", "--no-scale"]);
+    bench(&desk, "continuation", "--window 20000 --no-scale");
     let of = |name: &str| column(&desk, "compactions.csv", "continuation", name);
     let why = "none: the task is too large for the compactor: 18600 tokens, and ";
     assert!(of("fallback")[0].starts_with(why), "{:?}", of("fallback"));
@@ -256,7 +256,7 @@ fn zoea_as_written_sends_twenty_rows_less_old_snapshots() {
     // A user message and twelve rounds; of the window of rows 5 to 24, a result and ten rounds less
     // a call, nine results are superseded.
     let desk = Talk::default().user(1).calls("get_ship", 12, 1).agent(1).on_desk("m");
-    bench(&desk, "zoea,zoea-as-written", &["--window", "200k"]);
+    bench(&desk, "zoea,zoea-as-written", "--window 200k");
     assert_eq!(sent(&desk, "zoea-as-written"), (11, false));
     assert_eq!(sent(&desk, "zoea"), (2, true), "calls leave with their results");
 }
@@ -275,8 +275,8 @@ fn zoea_search_takes_limit_and_owner() {
                 false => "I don't know.",
             })
         });
-        let run = ["bench", "talks", "--strategy", "zoea-as-written", "--answerer", "openai/m"];
-        let run = [&run[..], &["--set", "zoea-as-written.2.last=1", "--out", "run"]].concat();
+        let run = "bench talks --strategy zoea-as-written --answerer openai/m --out run";
+        let run = format!("{run} --set zoea-as-written.2.last=1");
         let ran = desk.recap_at(&server.base(), &run);
         assert!([0, 3].contains(&ran.code), "{ran:?}");
         let row = |name: &str| column(&desk, "questions.csv", "zoea-as-written[2.last=1]", name);

@@ -29,6 +29,74 @@ pub fn at(base: &str) -> [(&str, &str); 2] {
     [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", KEY)]
 }
 
+/// A row of a CSV file, by column.
+pub type Row = BTreeMap<String, String>;
+
+/// Arguments of the program, one by one or in the line that is typed.
+pub trait Line {
+    fn words(&self) -> Vec<String>;
+}
+
+/// The words of a line as a shell tells them apart, without escapes; `SESSION` stands for
+/// [`session`] and `FIXTURES` for their folder.
+impl Line for str {
+    fn words(&self) -> Vec<String> {
+        let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+        for c in self.chars() {
+            match c {
+                '\'' | '"' if quote.is_none() => {
+                    quote = Some(c);
+                    word.get_or_insert_default();
+                }
+                _ if quote == Some(c) => quote = None,
+                ' ' if quote.is_none() => words.extend(word.take()),
+                _ => word.get_or_insert_default().push(c),
+            }
+        }
+        words.extend(word);
+        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+        let place = |word: String| match word.as_str() {
+            "SESSION" => session(),
+            _ => word.replace("FIXTURES", fixtures),
+        };
+        words.into_iter().map(place).collect()
+    }
+}
+
+impl Line for String {
+    fn words(&self) -> Vec<String> {
+        self.as_str().words()
+    }
+}
+
+impl<S: AsRef<str>> Line for [S] {
+    fn words(&self) -> Vec<String> {
+        self.iter().map(|word| word.as_ref().to_owned()).collect()
+    }
+}
+
+impl<S: AsRef<str>, const N: usize> Line for [S; N] {
+    fn words(&self) -> Vec<String> {
+        self[..].words()
+    }
+}
+
+impl<S: AsRef<str>> Line for Vec<S> {
+    fn words(&self) -> Vec<String> {
+        self[..].words()
+    }
+}
+
+/// Each `NAME=VALUE` in two.
+pub fn pairs<'a>(words: &[&'a str]) -> Vec<(&'a str, &'a str)> {
+    words.iter().map(|word| word.split_once('=').expect("NAME=VALUE")).collect()
+}
+
+/// A text in one line.
+pub fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// What a run of the program left.
 #[derive(Debug)]
 pub struct Ran {
@@ -115,8 +183,28 @@ impl Desk {
     }
 
     /// Rows of a CSV file, as maps from column to field.
-    pub fn csv(&self, name: &str) -> Vec<BTreeMap<String, String>> {
+    pub fn csv(&self, name: &str) -> Vec<Row> {
         csv::Reader::from_path(self.path(name)).unwrap().deserialize().map(Result::unwrap).collect()
+    }
+
+    /// Its rows that have these fields, each `COLUMN=FIELD`.
+    pub fn rows(&self, name: &str, fields: &[&str]) -> Vec<Row> {
+        let mut rows = self.csv(name);
+        rows.retain(|row| pairs(fields).iter().all(|(column, field)| row[*column] == *field));
+        rows
+    }
+
+    /// The first of them.
+    #[track_caller]
+    pub fn row(&self, name: &str, fields: &[&str]) -> Row {
+        let rows = self.rows(name, fields).into_iter().next();
+        rows.unwrap_or_else(|| panic!("{name}: no {fields:?}"))
+    }
+
+    /// Puts a recording on the desk, a record a line.
+    pub fn log(&self, name: &str, records: &[Json]) -> &Self {
+        let lines: Vec<String> = records.iter().map(Json::to_string).collect();
+        self.file(name, lines.join("\n"))
     }
 
     /// Names of what lies in a folder of the desk, sorted.
@@ -128,28 +216,28 @@ impl Desk {
         names
     }
 
-    pub fn recap(&self, arguments: &[&str]) -> Ran {
-        self.recap_on(arguments, b"")
+    pub fn recap(&self, line: &(impl Line + ?Sized)) -> Ran {
+        self.recap_on(line, b"")
     }
 
     /// Runs the program with something on standard input.
-    pub fn recap_on(&self, arguments: &[&str], stdin: &[u8]) -> Ran {
-        self.run(&[], arguments, stdin)
+    pub fn recap_on(&self, line: &(impl Line + ?Sized), stdin: &[u8]) -> Ran {
+        self.run(&[], line, stdin)
     }
 
     /// Runs the program with a server in the place of OpenAI's, and with [`KEY`] for it.
-    pub fn recap_at(&self, base: &str, arguments: &[&str]) -> Ran {
-        self.recap_with(&at(base), arguments)
+    pub fn recap_at(&self, base: &str, line: &(impl Line + ?Sized)) -> Ran {
+        self.recap_with(&at(base), line)
     }
 
     /// Runs the program with variables in its environment.
-    pub fn recap_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
-        self.run(variables, arguments, b"")
+    pub fn recap_with(&self, variables: &[(&str, &str)], line: &(impl Line + ?Sized)) -> Ran {
+        self.run(variables, line, b"")
     }
 
-    fn run(&self, variables: &[(&str, &str)], arguments: &[&str], stdin: &[u8]) -> Ran {
+    fn run(&self, variables: &[(&str, &str)], line: &(impl Line + ?Sized), stdin: &[u8]) -> Ran {
         let mut command = cargo_bin_cmd!("recap");
-        command.current_dir(self.0.path()).args(arguments).write_stdin(stdin);
+        command.current_dir(self.0.path()).args(line.words()).write_stdin(stdin);
         // No key, server or setting of whoever runs the tests, and no proxy before ours.
         for (name, _) in std::env::vars() {
             let name_of_ours = ["_API_KEY", "_BASE_URL", "_PROXY", "_proxy"];
@@ -164,9 +252,9 @@ impl Desk {
     }
 
     /// Runs the program with readers that hang up at once; its exit code.
-    pub fn recap_unheard(&self, arguments: &[&str]) -> i32 {
+    pub fn recap_unheard(&self, line: &str) -> i32 {
         let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("recap"));
-        command.current_dir(self.0.path()).args(arguments).stdin(Stdio::null());
+        command.current_dir(self.0.path()).args(line.words()).stdin(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop((child.stdout.take(), child.stderr.take()));
         child.wait().unwrap().code().expect("no signal ended it")
@@ -174,8 +262,8 @@ impl Desk {
 
     /// A run that must succeed.
     #[track_caller]
-    pub fn good(&self, arguments: &[&str]) -> Ran {
-        let ran = self.recap(arguments);
+    pub fn good(&self, line: &(impl Line + ?Sized)) -> Ran {
+        let ran = self.recap(line);
         assert_eq!(ran.code, 0, "{ran:?}");
         ran
     }
@@ -183,9 +271,9 @@ impl Desk {
     /// A run that must be refused in the contracted way: exit 2, one error
     /// with a remedy, nothing on standard output, nothing written.
     #[track_caller]
-    pub fn refused(&self, arguments: &[&str]) -> String {
+    pub fn refused(&self, line: &(impl Line + ?Sized)) -> String {
         let before = self.list(".");
-        let ran = self.recap(arguments);
+        let ran = self.recap(line);
         ran.is_refused();
         assert_eq!(self.list("."), before, "something was left behind");
         ran.err

@@ -1,14 +1,12 @@
 //! Same input, same bytes, however many cells run at a time.
 
-use crate::desk::{Desk, assert_same, session};
-
-const SWEEP: [&str; 6] = ["bench", "--quiet", "--window", "25%", "--window", "16k"];
+use crate::desk::{Desk, assert_same};
 
 #[test]
 fn one_job_and_four_give_the_same_files() {
-    let (desk, session) = (Desk::new(), session());
-    for (out, jobs) in [("a", "1"), ("b", "4")] {
-        desk.good(&[&SWEEP[..], &[session.as_str(), "--out", out, "--jobs", jobs]].concat());
+    let desk = Desk::new();
+    for how in ["--out a --jobs 1", "--out b --jobs 4"] {
+        desk.good(&format!("bench SESSION --quiet --window 25% --window 16k {how}"));
     }
     assert_same(&desk, "a", "b");
     // Not because nothing was compared.
@@ -20,10 +18,9 @@ fn one_job_and_four_give_the_same_files() {
 #[test]
 fn answers_and_grades_are_identical_whatever_job_count() {
     let desk = Desk::new();
-    for (out, jobs) in [("a", "1"), ("b", "4")] {
-        let strategies = ["--strategy", "fifo", "--strategy", "continuation"];
-        let options = ["--limit", "1", "--jobs", jobs, "--format", "csv", "--out", out];
-        desk.good(&[&["bench", "quickstart"][..], &strategies, &options].concat());
+    for how in ["--out a --jobs 1", "--out b --jobs 4"] {
+        let bench = "bench quickstart --strategy fifo,continuation --limit 1 --format csv";
+        desk.good(&format!("{bench} {how}"));
     }
     let [a, b] = ["a", "b"].map(|run| desk.read(&format!("{run}/questions.csv")));
     assert!(a == b);

@@ -36,10 +36,9 @@ fn run(desk: &Desk, turns: usize, window: &str, strategy: &str, fails: usize) ->
         if request.number < fails { Act::fault(500, "", "try later") } else { reply(request) }
     });
     desk.file("talk.jsonl", talk(turns));
-    let arguments = ["bench", "talk.jsonl", "--window", window, "--strategy", strategy];
-    let role = ["--compactor", "openai/m", "--attempts", "1", "--replicates", "1"];
-    let rest = ["--cuts", "none", "--out", "run"];
-    desk.recap_at(&server.base(), &[&arguments[..], &role, &rest].concat())
+    let bench = format!("bench talk.jsonl --window {window} --strategy {strategy}");
+    let more = "--compactor openai/m --attempts 1 --replicates 1 --cuts none --out run";
+    desk.recap_at(&server.base(), &format!("{bench} {more}"))
 }
 
 /// Fields of the strategy's compactions.

@@ -1,13 +1,11 @@
 //! The gate end to end, where its rules rest on figures of the run itself.
 
-use crate::desk::{Desk, Ran, session};
+use crate::desk::Desk;
 
 #[test]
 fn all_names_every_strategy_but_the_controls() {
     let desk = Desk::new();
-    let run = ["--quiet", "--out", "run", "--strategy", "all", "--fail-on", "requests < 0"];
-    let ran = desk.recap(&[&["bench", &session()], &run[..]].concat());
-    assert_eq!(ran.code, 0, "{ran:?}");
+    desk.good("bench SESSION --quiet --out run --strategy all --fail-on 'requests < 0'");
     let gate = desk.json("run/gate.json");
     let checks = gate["rules"][0]["checks"].as_array().unwrap();
     let rows = desk.csv("run/summary.csv");
@@ -29,12 +27,9 @@ fn every_number_of_the_summary_can_be_gated() {
         .map(|(id, _)| format!("{id} < -1000000"))
         .collect();
     assert!(rules.len() > 45, "{rules:?}");
-    let mut arguments = vec!["report", "run"];
-    for rule in rules.iter().filter(|rule| !rule.starts_with("continuity")) {
-        arguments.extend(["--fail-on", rule]);
-    }
-    let ran = desk.recap(&arguments);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let rules = rules.iter().filter(|rule| !rule.starts_with("continuity"));
+    let rules: String = rules.map(|rule| format!(" --fail-on '{rule}'")).collect();
+    desk.good(&format!("report run{rules}"));
 }
 
 /// A strategy of the user's that keeps so many messages.
@@ -47,53 +42,46 @@ fn keeps(desk: &Desk, last: u32) {
     desk.file("mine.toml", strategy);
 }
 
-fn mine(desk: &Desk, input: &str, out: &str, more: &[&str]) -> Ran {
-    // No question is asked: that is the slow part.
-    let common = ["replay", input, "--quiet", "--strategy", "mine.toml", "--out", out];
-    desk.recap(&[&common[..], more].concat())
-}
-
 #[test]
 fn worse_strategy_fails_and_undecided_one_is_reported() {
     let desk = Desk::new();
-    keeps(&desk, 4);
-    assert_eq!(mine(&desk, "quickstart", "base", &[]).code, 0);
-    keeps(&desk, 60);
-    assert_eq!(mine(&desk, "quickstart", "run", &[]).code, 0);
-    let report = |rules: &[&str]| {
-        let common = ["report", "run", "--format", "json", "--baseline", "base/baseline.json"];
-        desk.recap(&[&common, rules].concat())
+    for (last, out) in [(4, "base"), (60, "run")] {
+        keeps(&desk, last);
+        // No question is asked: that is the slow part.
+        desk.good(&format!("replay quickstart --quiet --strategy mine.toml --out {out}"));
+    }
+    let report = |rule: &str| {
+        let common = "report run --format json --baseline base/baseline.json --fail-on";
+        desk.recap(&format!("{common} {rule}"))
     };
-    let ran = report(&["--fail-on", "tokens_sent > baseline + 5%"]);
+    let ran = report("'tokens_sent > baseline + 5%'");
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.out.contains(" over 6 sessions; +"), "{}", ran.out);
     assert!(desk.read("run/summary.json").contains("\"failed\""));
     // It overflows as little as before: unchanged, or fewer.
-    let ran = report(&["--fail-on", "token_savings > baseline + 0.5"]);
+    let ran = report("'token_savings > baseline + 0.5'");
     assert_eq!(ran.code, 0, "{ran:?}");
     // A total decides up to its last token; a share is left open at the difference itself, and
     // the policy decides.
     let difference = |rule: &str| {
-        report(&["--fail-on", rule]);
+        report(rule);
         let gate = desk.json("run/gate.json");
         let check = &gate["rules"][0]["checks"][0];
         check["value"].as_f64().unwrap() - check["baseline"].as_f64().unwrap()
     };
-    let more = difference("tokens_sent > baseline");
+    let more = difference("'tokens_sent > baseline'");
     for (allowed, code) in [(more - 1.0, 1), (more + 1.0, 0)] {
-        let ran = report(&["--fail-on", &format!("tokens_sent > baseline + {allowed}")]);
+        let ran = report(&format!("'tokens_sent > baseline + {allowed}'"));
         assert_eq!(ran.code, code, "{allowed}: {ran:?}");
     }
     // What changed is named, also where it may.
-    let allowed = report(&["--fail-on", "tokens_sent > baseline * 1000"]);
+    let allowed = report("'tokens_sent > baseline * 1000'");
     let line = "  passed    tokens_sent > baseline * 1000 · mine · 50% · quickstart: ";
     assert!(allowed.code == 0 && allowed.out.contains(line), "{allowed:?}");
-    let less = difference("token_savings < baseline - 0.5");
-    let open = format!("token_savings < baseline - {}", 0.001 - less);
-    for (policy, code) in
-        [(&[][..], 3), (&["--undecided", "pass"][..], 0), (&["--undecided", "fail"][..], 1)]
-    {
-        let ran = report(&[&["--fail-on", open.as_str()], policy].concat());
+    let less = difference("'token_savings < baseline - 0.5'");
+    let open = format!("'token_savings < baseline - {}'", 0.001 - less);
+    for (policy, code) in [("", 3), ("--undecided pass", 0), ("--undecided fail", 1)] {
+        let ran = report(&format!("{open} {policy}"));
         assert_eq!(ran.code, code, "{policy:?}: {ran:?}");
         assert!(ran.out.contains("undecided token_savings"), "{}", ran.out);
     }

@@ -69,10 +69,8 @@ fn formulas_are_defused_in_every_csv() {
 #[test]
 fn error_quoting_recording_sends_terminal_no_escape() {
     let desk = Desk::new();
-    desk.file(
-        "s.json",
-        "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"\\u001b[31mx\",\"content\":\"b\"}]",
-    );
+    let odd = r#"[{"role":"user","content":"a"},{"role":"\u001b[31mx","content":"b"}]"#;
+    desk.file("s.json", odd);
     let error = desk.refused(&["bench", "s.json"]);
     assert!(error.contains("unknown role") && !error.contains('\u{1b}'), "{error:?}");
 }
@@ -119,10 +117,9 @@ static CORPUS: LazyLock<(Desk, Ran)> = LazyLock::new(|| {
     let desk = Desk::new();
     corpus::dataset(&desk.path("data"));
     desk.file(corpus::STRATEGY_FILE, corpus::strategy());
-    let strategies = ["full", "fifo", "continuation", corpus::STRATEGY_FILE];
-    let chosen = strategies.iter().flat_map(|strategy| ["--strategy", strategy]);
-    let run = ["bench", "data", "--out", "run", "--window", "8k"];
-    let ran = desk.good(&run.into_iter().chain(chosen).collect::<Vec<&str>>());
+    let chosen = format!("full,fifo,continuation,{}", corpus::STRATEGY_FILE);
+    let ran =
+        desk.good(&["bench", "data", "--out", "run", "--window", "8k", "--strategy", &chosen]);
     (desk, ran)
 });
 

@@ -8,20 +8,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::desk::{Desk, assert_same, at, session};
+use crate::desk::{Desk, Line as _, assert_same, at};
 use crate::server::{Act, Received, Server, chat};
 use serde_json::json;
 
-/// Starts the program; nobody reads what it says.
-pub fn start(desk: &Desk, variables: &[(&str, &str)], arguments: &[&str]) -> Child {
-    Command::new(assert_cmd::cargo::cargo_bin!("recap"))
-        .args(arguments)
-        .current_dir(desk.path("."))
-        .envs(variables.iter().copied())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+/// Starts the program; nobody reads what it prints, nor perhaps what it says.
+fn start_with(desk: &Desk, variables: &[(&str, &str)], line: &str, said: Stdio) -> Child {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("recap"));
+    command.args(line.words()).current_dir(desk.path(".")).envs(variables.iter().copied());
+    command.stdout(Stdio::null()).stderr(said).spawn().unwrap()
+}
+
+fn start(desk: &Desk, line: &str) -> Child {
+    start_with(desk, &[], line, Stdio::null())
+}
+
+/// Runs the program where no file may grow beyond so many blocks of 512 bytes, as on a full disk;
+/// its exit code and what it said.
+fn limited(desk: &Desk, blocks: &str, base: &str, line: &str) -> (Option<i32>, String) {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"")]);
+    command.arg(assert_cmd::cargo::cargo_bin!("recap")).args(line.words());
+    let ran = command.envs(at(base)).current_dir(desk.path(".")).output().unwrap();
+    (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
 }
 
 pub fn signal(name: &str, process: u32) {
@@ -47,29 +56,26 @@ fn ended(desk: &Desk) -> usize {
     journal.lines().filter(whole).count()
 }
 
-const MANY: [&str; 8] =
-    ["bench", "--strategy", "all", "--window", "20%", "--window", "30%", "--jobs=1"];
+const MANY: &str = "bench --strategy all --window 20% --window 30% --jobs 1";
 
 #[test]
 fn signal_leaves_partial_report_and_resumable_run() {
     let desk = Desk::new();
-    let session = session();
-    let rule = ["--fail-on", "overflows > 1000000", "--out"];
-    let run = |out| [&MANY[..], &[session.as_str(), "--cuts=2"], &rule, &[out]].concat();
+    let run = format!("{MANY} SESSION --cuts 2 --fail-on 'overflows > 1000000' --out");
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
         let _ = std::fs::remove_dir_all(desk.path("run"));
-        let mut started = start(&desk, &[], &run("run"));
+        let mut started = start(&desk, &format!("{run} run"));
         until("a cell ended", || ended(&desk) > 0);
         signal(name, started.id());
         assert_eq!(started.wait().unwrap().code(), Some(code));
         assert!(desk.read("run/report.html").contains("this run is incomplete: "));
         assert!(!desk.path("run/gate.json").exists());
-        let gated = desk.recap(&["report", "run", "--fail-on", "overflows > 1000000"]);
+        let gated = desk.recap("report run --fail-on 'overflows > 1000000'");
         assert_eq!(gated.code, 3, "{gated:?}");
     }
     let begun = ended(&desk);
-    desk.good(&[&run("run")[..], &["--resume", "--quiet"]].concat());
-    desk.good(&[&run("whole")[..], &["--quiet"]].concat());
+    desk.good(&format!("{run} run --resume --quiet"));
+    desk.good(&format!("{run} whole --quiet"));
     assert!(begun < ended(&desk));
     assert_same(&desk, "run", "whole");
 }
@@ -77,7 +83,7 @@ fn signal_leaves_partial_report_and_resumable_run() {
 #[test]
 fn a_second_signal_ends_the_program_at_once() {
     let desk = Desk::new();
-    let mut started = start(&desk, &[], &[&MANY[..], &["--out", "run"]].concat());
+    let mut started = start(&desk, &format!("{MANY} --out run"));
     until("a cell ended", || ended(&desk) > 0);
     signal("-TERM", started.id());
     // Until it is gone, whatever it does then: at most once it is noticed.
@@ -94,23 +100,11 @@ fn a_second_signal_ends_the_program_at_once() {
 #[test]
 fn run_stopped_by_full_disk_resumes_with_room() {
     let desk = Desk::new();
-    let session = session();
-    let options = [&MANY[..], &[session.as_str(), "--cuts=none", "--quiet", "--out"]].concat();
-    desk.good(&[&options[..], &["whole"]].concat());
-    // No file may grow beyond so many blocks of 512 bytes, as on a full disk.
+    let run = format!("{MANY} SESSION --cuts none --quiet --out");
+    desk.good(&format!("{run} whole"));
     let blocks = desk.read("whole/cells.jsonl").len() / 2 / 512;
-    let program = assert_cmd::cargo::cargo_bin!("recap");
-    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
-    let full = Command::new("sh")
-        .args(["-c", &script])
-        .arg(program)
-        .args(&options)
-        .arg("run")
-        .current_dir(desk.path("."))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&full.stderr);
-    assert_eq!(full.status.code(), Some(2), "{said}");
+    let (code, said) = limited(&desk, &blocks.to_string(), "", &format!("{run} run"));
+    assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("run/cells.jsonl") && said.contains("File too large"), "{said}");
     assert!(said.contains("help: this system limits the size of files"), "{said}");
     let cells = |run: &str| {
@@ -119,33 +113,33 @@ fn run_stopped_by_full_disk_resumes_with_room() {
     };
     let (begun, all) = (cells("run"), cells("whole"));
     assert!(0 < begun && begun < all, "{begun} of {all}");
-    desk.good(&[&options[..], &["run", "--resume"]].concat());
+    desk.good(&format!("{run} run --resume"));
     assert_same(&desk, "run", "whole");
 }
 
 #[test]
 fn non_run_never_replaced_other_run_never_resumed() {
     let desk = Desk::new();
-    let session = session();
     desk.file("notes/todo.txt", "buy milk");
-    let run = ["bench", session.as_str(), "--strategy", "fifo", "--cuts=none", "--quiet", "--out"];
-    for resume in [&[][..], &["--resume"]] {
-        let refused = desk.refused(&[&run[..], &["notes"], resume].concat());
+    let run = "bench SESSION --strategy fifo --cuts none --quiet --out";
+    let resume = &format!("{run} run --resume");
+    for out in ["notes", "notes --resume"] {
+        let refused = desk.refused(&format!("{run} {out}"));
         assert!(refused.contains("notes: this folder is not empty and holds no run"), "{refused}");
     }
     assert_eq!(desk.list("notes"), ["todo.txt"]);
     // Nothing to resume: the run begins. All there: nothing is left to do.
-    desk.good(&[&run[..], &["run", "--resume"]].concat());
+    desk.good(resume);
     let before = desk.read("run/cells.jsonl");
     let times = desk.read("run/times.jsonl");
-    desk.good(&[&run[..], &["run", "--resume"]].concat());
+    desk.good(resume);
     assert_eq!(desk.read("run/cells.jsonl"), before);
     assert_eq!(desk.read("run/times.jsonl"), times, "nothing is replayed");
-    let other = desk.refused(&[&run[..], &["run", "--resume", "--seed", "2"]].concat());
+    let other = desk.refused(&format!("{resume} --seed 2"));
     assert!(other.contains("seed (1 there, 2 here)"), "{other}");
     let manifest = desk.read("run/manifest.json");
     desk.file("run/manifest.json", manifest.replacen("\"instrument\": ", "\"instrument\": 1", 1));
-    let version = desk.refused(&[&run[..], &["run", "--resume"]].concat());
+    let version = desk.refused(resume);
     assert!(version.contains("this run was made by version 1"), "{version}");
     assert_eq!(desk.read("run/cells.jsonl"), before);
 }
@@ -158,7 +152,7 @@ fn actual(request: &Received) -> Act {
 
 #[test]
 fn arrived_reply_is_never_requested_again() {
-    for cassette in [&[][..], &["--cassette", "tape.jsonl", "--record"]] {
+    for cassette in ["", "--cassette tape.jsonl --record"] {
         let desk = Desk::new();
         let process = Arc::new(AtomicU32::new(0));
         let (killed, asked) = (Arc::clone(&process), Arc::new(AtomicU32::new(0)));
@@ -172,15 +166,11 @@ fn arrived_reply_is_never_requested_again() {
             actual(request)
         });
         let base = server.base();
-        let variables = at(&base);
-        let session = session();
-        let common = ["bench", &session, "--strategy", "continuation", "--strategy", "codex"];
-        let models = ["--compactor", "openai/m", "--cuts=2", "--window", "25%", "--concurrency=1"];
-        let options =
-            [&common[..], &models, cassette, &["--replicates=2", "--out", "run"]].concat();
-        let resume = [&options[..], &["--resume"]].concat();
-        for options in [&options, &resume] {
-            let mut started = start(&desk, &variables, options);
+        let bench = "bench SESSION --strategy continuation,codex --compactor openai/m --cuts 2 \
+                     --window 25% --concurrency 1 --replicates 2 --out run";
+        let resume = format!("{bench} {cassette} --resume");
+        for line in [&format!("{bench} {cassette}"), &resume] {
+            let mut started = start_with(&desk, &at(&base), line, Stdio::null());
             process.store(started.id(), Ordering::SeqCst);
             assert_eq!(started.wait().unwrap().code(), None, "it was killed");
         }
@@ -215,17 +205,9 @@ fn signal_waits_for_the_reply_under_way() {
         actual(request)
     });
     let base = server.base();
-    let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-test")];
-    let data = ["bench", "talk", "--window", "50%", "--strategy", "fifo", "--out", "run"];
-    let options = [&data[..], &["--answerer", "openai/m", "--concurrency=1", "--resume"]].concat();
-    let mut started = Command::new(assert_cmd::cargo::cargo_bin!("recap"))
-        .args(&options)
-        .current_dir(desk.path("."))
-        .envs(variables)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let line = "bench talk --window 50% --strategy fifo --out run --answerer openai/m \
+                --concurrency 1 --resume";
+    let mut started = start_with(&desk, &at(&base), line, Stdio::piped());
     process.store(started.id(), Ordering::SeqCst);
     for line in BufReader::new(started.stderr.take().unwrap()).lines() {
         if line.unwrap().starts_with("waiting for 1 call under way, 120 s (--timeout) at most") {
@@ -233,7 +215,7 @@ fn signal_waits_for_the_reply_under_way() {
         }
     }
     assert_eq!((started.wait().unwrap().code(), server.requests()), (Some(130), 2));
-    desk.recap_with(&variables, &options);
+    desk.recap_at(&base, line);
     let calls = desk.csv("run/calls.csv");
     assert!(calls.iter().all(|call| call["outcome"] == "replied"));
     assert_eq!(server.requests(), calls.len(), "no reply was lost");
@@ -261,13 +243,9 @@ fn cap_holds_over_signals_and_resumption() {
             Act::json(200, &reply)
         });
         let base = server.base();
-        let variables = at(&base);
-        let data = ["bench", "talk", "--window", "50%", "--strategy", "fifo", "--out", "run"];
-        let money = ["--prices", "prices.json", "--max-cost", "7.3", "--answerer", "openai/m"];
-        let options = [&data[..], &money, &["--concurrency=1", "--timeout=2", "--resume"]].concat();
-        let mut started = Command::new(assert_cmd::cargo::cargo_bin!("recap"));
-        started.args(&options).current_dir(desk.path(".")).envs(variables);
-        let started = started.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let line = "bench talk --window 50% --strategy fifo --out run --prices prices.json \
+                    --max-cost 7.3 --answerer openai/m --concurrency 1 --timeout 2 --resume";
+        let started = start_with(&desk, &at(&base), line, Stdio::piped());
         process.store(started.id(), Ordering::SeqCst);
         let ended = started.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
@@ -275,7 +253,7 @@ fn cap_holds_over_signals_and_resumption() {
             said.contains("--resume finishes the run; replies of models so far are kept in run");
         assert_eq!(resumable, name == "-INT", "{name}: {said}");
         assert_eq!(desk.read("run/spent.txt").trim(), "3.600000000000", "{name}");
-        let resumed = desk.recap_at(&base, &options);
+        let resumed = desk.recap_at(&base, line);
         assert_eq!((resumed.code, server.requests()), (3, 6), "{name}: {resumed:?}");
         assert!(resumed.err.contains("the budget is used up"), "{name}: {}", resumed.err);
     }
@@ -294,17 +272,13 @@ fn started_program_ends_with_run() {
          at = \"request\"\nwhen = \"always\"\n"
     );
     desk.file("mine.toml", strategy);
-    let session = session();
-    let commands: [&[&str]; 3] = [
-        &["bench", &session, "--strategy", "mine.toml", "--out", "run"],
-        &["show", &session, "--strategy", "mine.toml"],
-        &["strategies", "check", "mine.toml"],
-    ];
-    for (command, (name, code)) in
-        commands.into_iter().zip([("-INT", 130), ("-TERM", 143), ("-TERM", 143)])
-    {
+    for (command, name, code) in [
+        ("bench SESSION --strategy mine.toml --out run", "-INT", 130),
+        ("show SESSION --strategy mine.toml", "-TERM", 143),
+        ("strategies check mine.toml", "-TERM", 143),
+    ] {
         let _ = std::fs::remove_file(desk.path("pid"));
-        let mut started = start(&desk, &[], command);
+        let mut started = start(&desk, command);
         let pid = || std::fs::read_to_string(desk.path("pid")).unwrap_or_default();
         until("the program was started", || !pid().is_empty());
         signal(name, started.id());
@@ -318,11 +292,10 @@ fn started_program_ends_with_run() {
 #[test]
 fn what_is_no_cassette_stays_as_it_is() {
     let desk = Desk::new();
-    let session = session();
     for content in ["{\"name\": \"mine\"}", "{", "notes", "{\"key\":\"not hex"] {
         desk.file("mine.json", content);
-        let record = ["bench", &session, "--compactor", "openai/m", "--cassette", "mine.json"];
-        let ran = desk.recap_at("http://127.0.0.1:9/v1", &[&record[..], &["--record"]].concat());
+        let bench = "bench SESSION --compactor openai/m --cassette mine.json --record";
+        let ran = desk.recap_at("http://127.0.0.1:9/v1", bench);
         assert_eq!(ran.code, 2, "{ran:?}");
         assert!(ran.err.contains("mine.json:1"), "{}", ran.err);
         assert_eq!(desk.read("mine.json"), content);
@@ -333,23 +306,11 @@ fn what_is_no_cassette_stays_as_it_is() {
 fn failure_to_keep_reply_stops_further_paid_calls() {
     let desk = Desk::new();
     let server = Server::start(actual);
-    let session = session();
     // The cassette is as large as a file may get but for 100 bytes; the others are small.
     desk.file("tape.jsonl", "\n".repeat(8_192 * 512 - 100));
-    let run = |limit: &str| {
-        let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
-        let ran = Command::new("sh")
-            .args(["-c", &script])
-            .arg(assert_cmd::cargo::cargo_bin!("recap"))
-            .args(["bench", &session, "--strategy", "continuation", "--compactor", "openai/m"])
-            .args(["--cuts=none", "--concurrency=1", "--cassette", "tape.jsonl", "--record"])
-            .args(["--quiet", "--out", "run"])
-            .envs(at(&server.base()))
-            .current_dir(desk.path("."))
-            .output()
-            .unwrap();
-        (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
-    };
+    let line = "bench SESSION --strategy continuation --compactor openai/m --cuts none \
+                --concurrency 1 --cassette tape.jsonl --record --quiet --out run";
+    let run = |blocks: &str| limited(&desk, blocks, &server.base(), line);
     let (code, said) = run("8192");
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("tape.jsonl cannot store another reply (File too large"), "{said}");
@@ -366,20 +327,17 @@ fn failure_to_keep_reply_stops_further_paid_calls() {
 #[test]
 fn run_without_text_resumes_to_same_files() {
     let desk = Desk::new();
-    let session = session();
-    let run = ["bench", session.as_str(), "--strategy", "fifo", "--strategy", "continuation"];
-    let run = [&run[..], &["--cuts=2", "--no-text", "--quiet", "--out"]].concat();
-    desk.good(&[&run[..], &["whole"]].concat());
+    let run = "bench SESSION --strategy fifo,continuation --cuts 2 --quiet --out";
+    desk.good(&format!("{run} whole --no-text"));
     let journal = desk.read("whole/cells.jsonl");
     let lines = journal.lines().count();
     for kept in [2, lines - 1] {
         desk.file("run/manifest.json", desk.read("whole/manifest.json"));
         let kept: String = journal.lines().take(kept).flat_map(|line| [line, "\n"]).collect();
         desk.file("run/cells.jsonl", kept);
-        desk.good(&[&run[..], &["run", "--resume"]].concat());
+        desk.good(&format!("{run} run --resume --no-text"));
         assert_same(&desk, "run", "whole");
     }
-    let mut worded = [&run[..], &["run", "--resume"]].concat();
-    worded.retain(|word| *word != "--no-text");
-    assert!(desk.refused(&worded).contains("no_text"), "a run is one or the other");
+    let worded = desk.refused(&format!("{run} run --resume"));
+    assert!(worded.contains("no_text"), "a run is one or the other");
 }

@@ -1,11 +1,11 @@
 //! `recap judge RUN`: stored answers before another judge. `recap judge
 //! calibrate`: a judge measured on labelled answers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Row};
 use crate::reader::reads;
 use crate::server::{Act, Received, Server, chat};
 
@@ -26,17 +26,14 @@ fn cases() -> String {
 fn agreeing_judge_is_reported_by_group_with_every_answer() {
     let desk = Desk::new();
     desk.file("cases.jsonl", cases());
-    let ran = desk.good(&["judge", "calibrate", "cases.jsonl", "--out", "out"]);
+    let ran = desk.good("judge calibrate cases.jsonl --out out");
     for part in ["cases.jsonl · 8 questions", "good", "bad"] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
     assert_eq!(ran.err, "");
     assert_eq!(desk.list("out"), ["calibration.csv", "verdicts.csv"]);
-    let rows = desk.csv("out/calibration.csv");
-    let row = |group: &str| rows.iter().find(|row| row["group"] == group).unwrap();
-    assert_eq!(row("")["kappa"], "1");
-    assert_eq!(row("")["graded"], "16");
-    assert_eq!((&*row("bad")["graded"], &*row("bad")["agreement"]), ("8", "1"));
+    desk.row("out/calibration.csv", &["group=", "kappa=1", "graded=16"]);
+    desk.row("out/calibration.csv", &["group=bad", "graded=8", "agreement=1"]);
     let rows = desk.csv("out/verdicts.csv");
     assert_eq!(rows.len(), 16);
     assert!(rows.iter().all(|row| row["outcome"] == "agrees" && !row["rationale"].is_empty()));
@@ -47,9 +44,8 @@ fn same_seed_gives_same_bytes_others_differ() {
     let desk = Desk::new();
     desk.file("cases.jsonl", cases());
     let run = |seed: &str, out: &str, concurrency: &str| {
-        let more = ["--seed", seed, "--out", out, "--concurrency", concurrency];
-        let ran = desk
-            .good(&[&["judge", "calibrate", "cases.jsonl", "--sample", "6"], &more[..]].concat());
+        let more = format!("--seed {seed} --out {out} --concurrency {concurrency}");
+        let ran = desk.good(&format!("judge calibrate cases.jsonl --sample 6 {more}"));
         (ran.out, desk.read(&format!("{out}/verdicts.csv")))
     };
     let (table, verdicts) = run("1", "a", "64");
@@ -61,11 +57,11 @@ fn same_seed_gives_same_bytes_others_differ() {
 }
 
 /// A desk with a run of one session, with questions, in `run`.
-fn asked(more: &[&str]) -> Desk {
+fn asked(more: &str) -> Desk {
     let desk = Desk::new();
-    let bench = ["bench", "quickstart", "--limit", "1", "--strategy", "full", "--strategy", "fifo"];
-    let how = ["--answerer", "openai/reader", "--quiet", "--out", "run"];
-    let ran = desk.recap_at(&Server::start(reads).base(), &[&bench[..], &how, more].concat());
+    let bench = "bench quickstart --limit 1 --strategy full,fifo --answerer openai/reader --quiet";
+    let line = format!("{bench} --out run {more}");
+    let ran = desk.recap_at(&Server::start(reads).base(), &line);
     assert!([0, 3].contains(&ran.code), "{ran:?}");
     desk
 }
@@ -92,11 +88,11 @@ fn generous(request: &Received) -> Act {
 
 #[test]
 fn rejudging_gives_same_cells_and_leaves_run_unchanged() {
-    let desk = asked(&[]);
-    let before: Vec<String> = ["cells.jsonl", "manifest.json", "report.html", "questions.csv"]
-        .map(|name| desk.read(&format!("run/{name}")))
-        .to_vec();
-    let ran = desk.good(&["judge", "run"]);
+    let desk = asked("");
+    let own = ["cells.jsonl", "manifest.json", "report.html", "questions.csv"];
+    let read = || own.map(|name| desk.read(&format!("run/{name}")));
+    let before = read();
+    let ran = desk.good("judge run");
     assert!(ran.out.contains("the answers of a run that offline had graded"), "{}", ran.out);
     assert_eq!(ran.last(), " page     run-judged/report.html");
     // Nothing was replayed, which takes time.
@@ -107,23 +103,18 @@ fn rejudging_gives_same_cells_and_leaves_run_unchanged() {
         let (again, first) = (format!("run-judged/{name}"), format!("run/{name}"));
         assert_eq!(desk.read(&again), desk.read(&first), "{name}");
     }
-    for (name, bytes) in
-        ["cells.jsonl", "manifest.json", "report.html", "questions.csv"].iter().zip(before)
-    {
-        assert_eq!(desk.read(&format!("run/{name}")), bytes, "{name}");
-    }
+    assert!(read() == before, "the run stays as it is");
     // A second time it takes another folder.
-    assert_eq!(desk.good(&["judge", "run/"]).last(), " page     run-judged-2/report.html");
+    assert_eq!(desk.good("judge run/").last(), " page     run-judged-2/report.html");
     // What was judged again is a run like any other.
-    assert_eq!(desk.good(&["report", "run-judged"]).last(), " page     run-judged/report.html");
+    assert_eq!(desk.good("report run-judged").last(), " page     run-judged/report.html");
 }
 
 #[test]
 fn model_only_regrades_each_distinct_answer_once() {
-    let desk = asked(&["--cuts", "none"]);
+    let desk = asked("--cuts none");
     let server = Server::start(generous);
-    let ran =
-        desk.recap_at(&server.base(), &["judge", "run", "--judge", "openai/m", "--out", "new"]);
+    let ran = desk.recap_at(&server.base(), "judge run --judge openai/m --out new");
     assert_eq!(ran.code, 0, "{ran:?}");
     let (old, new) = (desk.csv("run/questions.csv"), desk.csv("new/questions.csv"));
     assert_eq!(old.len(), new.len());
@@ -139,15 +130,11 @@ fn model_only_regrades_each_distinct_answer_once() {
         assert_eq!(new["verdict"], verdict, "{new:?}");
     }
     assert_eq!(server.requests(), distinct.len());
-    let mut calls = desk.csv("new/calls.csv");
-    calls.retain(|call| call["role"] == "judge");
+    let calls = desk.rows("new/calls.csv", &["role=judge", "model=openai/m"]);
     assert_eq!(calls.len(), server.requests(), "beside those of the run itself");
-    assert!(calls.iter().all(|call| call["model"] == "openai/m"));
     let manifest = desk.json("new/manifest.json");
-    assert_eq!(
-        (&manifest["judge"], &manifest["answerer"]),
-        (&json!("openai/m"), &json!("openai/reader"))
-    );
+    let roles = ["judge", "answerer"].map(|role| manifest[role].as_str().unwrap());
+    assert_eq!(roles, ["openai/m", "openai/reader"]);
     let summary = desk.read("new/summary.json");
     assert!(summary.contains("recap judge calibrate FILE --judge openai/m"), "{summary}");
     assert!(!desk.read("new/cells.jsonl").contains("sk-canary"));
@@ -155,48 +142,42 @@ fn model_only_regrades_each_distinct_answer_once() {
 
 #[test]
 fn panel_of_offline_judge_and_model_reports_agreement() {
-    let desk = asked(&[]);
+    let desk = asked("");
     let server = Server::start(generous);
-    let arguments = ["judge", "run", "--judge", "offline", "--judge", "openai/m", "--out", "new"];
-    let ran = desk.recap_at(&server.base(), &arguments);
+    let judge = "judge run --judge offline --judge openai/m --out new";
+    let ran = desk.recap_at(&server.base(), judge);
     // The two contradict each other over whatever is wrong: many have no grade.
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.err.contains("not answered or not graded"), "{}", ran.err);
     assert!(ran.out.contains("Panel: offline and openai/m agree on"), "{}", ran.out);
     assert!(ran.out.contains("the judges disagree: kappa 0.00"), "{}", ran.out);
-    let rows = desk.csv("new/questions.csv");
-    assert!(rows.iter().any(|row| row["votes"] == "offline=correct; openai/m=correct"));
-    assert!(rows.iter().any(|row| row["votes"] == "offline=incorrect; openai/m=correct"));
+    desk.row("new/questions.csv", &["votes=offline=correct; openai/m=correct"]);
+    desk.row("new/questions.csv", &["votes=offline=incorrect; openai/m=correct"]);
     let summary = desk.json("new/summary.json");
     let offline = desk.csv("run/questions.csv");
     // The model finds all of it right, so that they agree where the other does.
-    let score = |row: &BTreeMap<String, String>| row["score"].parse::<f64>().ok();
+    let score = |row: &Row| row["score"].parse::<f64>().ok();
     let scores: Vec<f64> = offline.iter().filter_map(score).collect();
     assert_eq!(summary["panel"]["both"], scores.len());
     assert_eq!(summary["panel"]["agreed"], scores.iter().filter(|score| **score >= 0.5).count());
     // What a run holds, the page that is rendered from it tells too.
-    desk.good(&["report", "new"]);
+    desk.good("report new");
     assert!(desk.read("new/report.html").contains("offline and openai/m agree on"));
 }
 
 #[test]
 fn ungraded_answers_are_left_out_with_reason() {
-    let desk = asked(&[]);
+    let desk = asked("");
     let server = Server::start(|request| match graded(request)["answer"].as_str() {
-        Some(answer) if answer.len().is_multiple_of(2) => {
-            Act::json(200, &chat("", "content_filter"))
-        }
+        Some(answer) if answer.len() % 2 == 0 => Act::json(200, &chat("", "content_filter")),
         _ => generous(request),
     });
-    let ran = desk.recap_at(&server.base(), &["judge", "run", "--judge", "openai/m"]);
+    let ran = desk.recap_at(&server.base(), "judge run --judge openai/m");
     assert_eq!(ran.code, 3, "{ran:?}");
-    let rows = desk.csv("run-judged/questions.csv");
-    let filtered: Vec<_> = rows
-        .iter()
-        .filter(|row| row["answer"].trim_start_matches('\'').len().is_multiple_of(2))
-        .collect();
-    assert!(!filtered.is_empty());
-    for row in filtered {
+    let mut rows = desk.csv("run-judged/questions.csv");
+    rows.retain(|row| row["answer"].trim_start_matches('\'').len() % 2 == 0);
+    assert!(!rows.is_empty());
+    for row in rows {
         assert_eq!((&*row["verdict"], &*row["score"]), ("unscored", ""), "{row:?}");
         assert_eq!(row["unscored_reason"], "not graded: the provider withheld the reply");
     }
@@ -204,28 +185,30 @@ fn ungraded_answers_are_left_out_with_reason() {
 
 #[test]
 fn run_without_words_cannot_be_rejudged() {
-    let error = asked(&["--no-text"]).refused(&["judge", "run"]);
+    let error = asked("--no-text").refused("judge run");
     assert!(error.contains("--no-text"), "{error}");
 }
 
 #[test]
 fn model_that_cannot_be_asked_leaves_nothing_behind() {
-    let desk = asked(&[]);
+    let desk = asked("");
     let server = Server::playing(vec![Act::fault(401, "invalid_api_key", "no")]);
-    let ran = desk.recap_at(&server.base(), &["judge", "run", "--judge", "openai/m"]);
+    let ran = desk.recap_at(&server.base(), "judge run --judge openai/m");
     assert_eq!(ran.code, 2, "{ran:?}");
     assert_eq!(desk.list("."), ["run"]);
 }
 
 #[test]
 fn a_recorded_judging_costs_nothing_the_second_time() {
-    let desk = asked(&[]);
+    let desk = asked("");
     let server = Server::start(generous);
-    let arguments = ["judge", "run", "--judge", "openai/m", "--cassette", "tape", "--record"];
-    assert_eq!(desk.recap_at(&server.base(), &arguments).code, 0);
+    let judge = "judge run --judge openai/m --cassette tape";
+    assert_eq!(desk.recap_at(&server.base(), &format!("{judge} --record")).code, 0);
     let requests = server.requests();
-    let again = ["judge", "run", "--judge", "openai/m", "--cassette", "tape", "--replay"];
-    assert_eq!(desk.good(&again).last(), " page     run-judged-2/report.html");
+    assert_eq!(
+        desk.good(&format!("{judge} --replay")).last(),
+        " page     run-judged-2/report.html"
+    );
     assert_eq!(server.requests(), requests);
     assert_eq!(desk.read("run-judged/questions.csv"), desk.read("run-judged-2/questions.csv"));
 }

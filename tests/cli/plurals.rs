@@ -50,11 +50,11 @@ fn one_of_everything(desk: &Desk) {
 fn run_with_one_of_everything_prints_no_plural() {
     let desk = Desk::new();
     one_of_everything(&desk);
-    let gate = ["--fail-on", "tokens_sent@fifo > 9k", "--strategy", "fifo", "--format", "md,html"];
-    let ran = desk.recap(&[&["bench", "one", "--out", "run"][..], &gate].concat());
-    let planned = desk.good(&["bench", "one", "--dry-run", "--strategy", "fifo"]).out;
-    let imported = desk.good(&["import", "native", "one", "-o", "copy"]).out;
-    let checked = desk.recap(&["questions", "check", "one"]).out;
+    let gate = "--fail-on 'tokens_sent@fifo > 9k' --strategy fifo --format md,html";
+    let ran = desk.recap(&format!("bench one --out run {gate}"));
+    let planned = desk.good("bench one --dry-run --strategy fifo").out;
+    let imported = desk.good("import native one -o copy").out;
+    let checked = desk.recap("questions check one").out;
     let texts = [
         ("terminal", ran.out),
         ("progress", ran.err),

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, flat};
 use serde_json::{Value as Json, json};
 
 /// Responses of a session of Claude Code, ten seconds apart: their models, and
@@ -56,8 +56,7 @@ fn billed(text: &str) -> (Vec<(String, f64)>, f64, String) {
     let checked = desk.csv("run/validation.csv").remove(0);
     let number = |column: &str| (column.to_owned(), checked[column].parse().unwrap_or(f64::NAN));
     let columns = ["recorded_usd", "simulated_usd", "simulated_read", "simulated_write"];
-    let rows = desk.csv("run/summary.csv");
-    let full = rows.iter().find(|row| row["strategy"] == "full").unwrap();
+    let full = desk.row("run/summary.csv", &["strategy=full"]);
     let usd = full["cost_usd"].parse().unwrap_or(f64::NAN);
     (columns.map(number).to_vec(), usd, ran.err + &ran.out)
 }
@@ -130,7 +129,7 @@ fn unpriced_model_leaves_money_unknown_and_names_remedy() {
         ("acme-coder-2", usage(0, 10_000, 500)),
     ]));
     assert!(checked[0].1.is_nan() && checked[1].1.is_nan() && full.is_nan(), "{checked:?} {full}");
-    let actual = actual.split_whitespace().collect::<Vec<_>>().join(" ");
+    let actual = flat(&actual);
     assert!(actual.contains("no price is known for acme-coder-2"), "{actual}");
     assert!(actual.contains("--prices") && actual.contains("--agent-model"), "{actual}");
     // A retired model has its last price, whoever sold it.
@@ -193,16 +192,14 @@ fn chat() -> String {
 
 /// Arachne's row in `summary.json` for a model, what was printed, and the tokens that it keeps
 /// in the explicit cache: system prompt and awareness block.
-fn arachne(desk: &Desk, more: &[&str]) -> (Json, String, f64) {
+fn arachne(desk: &Desk, more: &str) -> (Json, String, f64) {
     desk.file("chat.jsonl", chat());
-    let _ = std::fs::remove_dir_all(desk.path("run"));
-    let run = ["bench", "chat.jsonl", "--strategy", "arachne", "--window", "100k", "--wide"];
-    let ran = desk.good(&[&run[..], &["--out", "run"], more].concat());
+    let run = "bench chat.jsonl --strategy arachne --window 100k --wide --out run";
+    let ran = desk.good(&format!("{run} {more}"));
     let summary = desk.json("run/summary.json");
     let of = |row: &&Json| row["strategy"] == "arachne" && row["dataset"] == "ALL";
     let row = summary["rows"].as_array().unwrap().iter().find(of).unwrap().clone();
-    let requests = desk.csv("run/requests.csv");
-    let first = requests.iter().find(|row| row["strategy"] == "arachne").unwrap();
+    let first = desk.row("run/requests.csv", &["strategy=arachne"]);
     (row, ran.out + &ran.err, first["tokens_sent"].parse::<f64>().unwrap() - 10.0)
 }
 
@@ -224,7 +221,7 @@ fn explicit_cache_of_gemini_is_billed_with_its_storage() {
         ("gemini-3.1-pro-preview", [2.0, 0.2, 12.0], 4.5),
         ("gemini-3.5-flash", [1.5, 0.15, 9.0], 1.0),
     ] {
-        let (row, _, content) = arachne(&desk, &["--agent-model", model]);
+        let (row, _, content) = arachne(&desk, &format!("--agent-model {model}"));
         assert!((5_100.0..5_200.0).contains(&content), "{content}");
         let tokens = by_hand(content, rates);
         assert_usd(row["values"]["cost_usd"].as_f64().unwrap(), tokens + content * storage / 1e6);
@@ -236,7 +233,7 @@ fn explicit_cache_of_gemini_is_billed_with_its_storage() {
 #[test]
 fn bill_without_storage_price_is_marked_and_no_saving() {
     let desk = Desk::new();
-    let (row, told, content) = arachne(&desk, &["--agent-model", "gemini-4-argon"]);
+    let (row, told, content) = arachne(&desk, "--agent-model gemini-4-argon");
     let usd = by_hand(content, [2.0, 0.1, 10.0]);
     assert_usd(row["values"]["cost_usd_without_storage"].as_f64().unwrap(), usd);
     let why = "the price of keeping a cache of gemini/gemini-4-argon is unknown";
@@ -258,8 +255,7 @@ fn bill_without_storage_price_is_marked_and_no_saving() {
         "cache_storage_cost_per_token_per_hour": 3e-6,
     }});
     desk.file("prices.json", prices.to_string());
-    let own = ["--agent-model", "gemini-4-argon", "--prices", "prices.json"];
-    let (row, told, _) = arachne(&desk, &own);
+    let (row, told, _) = arachne(&desk, "--agent-model gemini-4-argon --prices prices.json");
     assert_usd(row["values"]["cost_usd"].as_f64().unwrap(), usd + content * 3e-6);
     assert!(!told.contains("storage"), "{told}");
 }

@@ -1,16 +1,14 @@
 //! Questions that are made from recordings, in files.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, session};
+use crate::desk::{Desk, Row};
 use crate::server::{Act, Received, Server};
 
 /// A desk with the questions of [`session`] in `made.jsonl`.
 fn with_questions() -> Desk {
     let desk = Desk::new();
-    desk.good(&["questions", "generate", &session(), "--out", "made.jsonl"]);
+    desk.good("questions generate SESSION --out made.jsonl");
     desk
 }
 
@@ -18,11 +16,9 @@ fn with_questions() -> Desk {
 fn question_file_gives_same_result_as_making_them() {
     let desk = with_questions();
     let run = |out: &str, questions: &str| {
-        let what = ["bench", &session(), "--strategy", "fifo", "--quiet"];
-        let how = ["--questions", questions, "--out", out];
-        desk.good(&[&what[..], &how].concat());
-        let rows = desk.csv(&format!("{out}/summary.csv"));
-        let all = rows.into_iter().find(|row| row["strategy"] == "fifo").unwrap();
+        let bench = "bench SESSION --strategy fifo --quiet";
+        desk.good(&format!("{bench} --questions {questions} --out {out}"));
+        let all = desk.row(&format!("{out}/summary.csv"), &["strategy=fifo"]);
         (all["questions_at_cut"].clone(), all["continuity_at_cut"].clone())
     };
     let (questions, continuity) = run("made", "auto");
@@ -38,23 +34,18 @@ fn question_file_gives_same_result_as_making_them() {
 #[test]
 fn refused_request_keeps_no_facts_or_answers() {
     let desk = Desk::new();
-    let how = ["--strategy", "prune,codex", "--depth", "3", "--out", "run"];
-    desk.good(&[&["bench", &session()][..], &how].concat());
-    let cuts = desk.csv("run/cuts.csv");
-    let refused = |row: &&BTreeMap<String, String>| {
-        row["over_window"] == row["facts"] && row["facts"] != "0" && row["strategy"] != "full"
-    };
-    let over: BTreeSet<&str> = cuts.iter().filter(refused).map(|row| &*row["strategy"]).collect();
-    assert!(over.contains("prune"), "{over:?}");
+    desk.good("bench SESSION --strategy prune,codex --depth 3 --out run");
+    let cuts = desk.rows("run/cuts.csv", &["strategy=prune"]);
+    let refused = |row: &Row| row["over_window"] == row["facts"] && row["facts"] != "0";
+    assert!(cuts.iter().any(refused), "{cuts:?}");
     let summary = desk.json("run/summary.json");
-    let rows = desk.csv("run/summary.csv");
     for counted in summary["questions"].as_array().unwrap() {
         let name = counted["strategy"].as_str().unwrap();
         let kinds =
             counted["kinds"].as_object().unwrap().iter().filter(|(kind, _)| *kind != "abstain");
         let sum = |what: &str| kinds.clone().map(|(_, of)| of[what].as_f64().unwrap()).sum::<f64>();
-        let row =
-            rows.iter().find(|row| row["dataset"] == "ALL" && row["strategy"] == name).unwrap();
+        let key = ["dataset=ALL", &format!("strategy={name}")];
+        let row = desk.row("run/summary.csv", &key);
         let share: f64 = row["continuity_at_cut"].parse().unwrap();
         assert!((share - 100.0 * sum("kept") / sum("full")).abs() < 1e-6, "{name}: {counted}");
     }
@@ -68,8 +59,7 @@ fn refused_request_keeps_no_facts_or_answers() {
 #[test]
 fn questions_csv_lists_every_question_with_both_answers() {
     let desk = with_questions();
-    let what = ["bench", &session(), "--strategy", "fifo", "--quiet", "--out", "run"];
-    desk.good(&what);
+    desk.good("bench SESSION --strategy fifo --quiet --out run");
     assert!(desk.csv("run/questions.csv").is_empty(), "the session brings none of its own");
     let made: Vec<Json> =
         desk.read("made.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -81,9 +71,9 @@ fn questions_csv_lists_every_question_with_both_answers() {
         let question = question.unwrap_or_else(|| panic!("{row:?}"));
         assert_eq!(question["kind"], *row["kind"]);
         assert!(!row["expected"].is_empty() && row["pre_answer"].is_empty(), "{row:?}");
-        let key = ["cut", "question"];
-        let is_same = |other: &&std::collections::BTreeMap<String, String>| {
-            other["strategy"] == "full" && key.iter().all(|key| other[*key] == row[*key])
+        let is_same = |other: &&Row| {
+            let is_key = |key| other[key] == row[key];
+            other["strategy"] == "full" && ["cut", "question"].into_iter().all(is_key)
         };
         let whole = rows.iter().find(is_same).unwrap();
         assert_eq!((&row["pre_answer"], &row["pre_score"]), (&whole["answer"], &whole["score"]));
@@ -101,14 +91,13 @@ fn questions_csv_lists_every_question_with_both_answers() {
     let own = rows.iter().filter(|row| row["strategy"] == "fifo" && row["kind"] != "abstain");
     let count = |became: &str| own.clone().filter(|row| row["agreement"] == became).count() as f64;
     let (kept, lost) = (count("kept"), count("lost"));
-    let summary = desk.csv("run/summary.csv");
-    let row = summary.iter().find(|row| row["strategy"] == "fifo").unwrap();
+    let row = desk.row("run/summary.csv", &["strategy=fifo"]);
     let continuity: f64 = row["continuity_at_cut"].parse().unwrap();
     assert!((continuity - 100.0 * kept / (kept + lost)).abs() < 1e-6, "{continuity} {kept} {lost}");
     // The page lists them, and without text neither has the words.
     let page = desk.read("run/report.html");
     assert!(page.contains("those that it lost first"), "the page lists them");
-    desk.good(&["bench", &session(), "--strategy", "fifo", "--no-text", "--out", "bare"]);
+    desk.good("bench SESSION --strategy fifo --no-text --out bare");
     let bare = desk.csv("bare/cut_questions.csv");
     let words = ["question", "expected", "answer", "pre_answer", "rationale"];
     assert!(!bare.is_empty());
@@ -155,36 +144,23 @@ pub fn author_of(context: &str, text: &str, schema: Option<&str>) -> String {
 fn model_writes_run_questions_and_cassette_keeps_them() {
     let desk = Desk::new();
     let server = Server::start(author);
-    let (session, base) = (session(), server.base());
-    let what = [
-        "bench",
-        &session,
-        "--strategy",
-        "fifo",
-        "--questions",
-        "openai/m",
-        "--answerer",
-        "openai/m",
-        "--judge",
-        "openai/m",
-        "--depth",
-        "1",
-    ];
-    let bench = |how: &[&str]| desk.recap_at(&base, &[&what[..], how].concat());
+    let base = server.base();
+    let what = "bench SESSION --strategy fifo --questions openai/m --answerer openai/m \
+                --judge openai/m --depth 1";
+    let bench = |how: &str| desk.recap_at(&base, &format!("{what} {how}"));
 
-    let unkept = bench(&["--out", "none"]);
+    let unkept = bench("--out none");
     assert_eq!(unkept.code, 2, "{unkept:?}");
     assert!(unkept.err.contains("--cassette FILE --record"), "{unkept:?}");
-    let planned = bench(&["--dry-run", "--cassette", "tape.jsonl", "--record"]);
+    let planned = bench("--dry-run --cassette tape.jsonl --record");
     assert!(planned.code == 0 && planned.out.contains("author openai/m: "), "{planned:?}");
     assert_eq!(server.requests(), 0, "until now nothing was sent");
 
-    let ran = bench(&["--out", "a", "--cassette", "tape.jsonl", "--record"]);
+    let ran = bench("--out a --cassette tape.jsonl --record");
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.err.contains("author openai/m: "), "the cost is told first: {ran:?}");
     let asked = |run: &str| {
-        let rows = desk.csv(&format!("{run}/summary.csv"));
-        let row = rows.into_iter().find(|row| row["strategy"] == "fifo").unwrap();
+        let row = desk.row(&format!("{run}/summary.csv"), &["strategy=fifo"]);
         (row["questions_at_cut"].clone(), row["continuity_at_cut"].clone())
     };
     assert_ne!(asked("a").0, "", "its question was asked: {ran:?}");
@@ -193,7 +169,7 @@ fn model_writes_run_questions_and_cassette_keeps_them() {
     assert_eq!(calls.len(), server.requests(), "every request is one row");
 
     drop(server);
-    let again = bench(&["--out", "b", "--cassette", "tape.jsonl", "--replay"]);
+    let again = bench("--out b --cassette tape.jsonl --replay");
     assert_eq!(again.code, 0, "{again:?}");
     assert_eq!(asked("b"), asked("a"));
 }
@@ -202,9 +178,8 @@ fn model_writes_run_questions_and_cassette_keeps_them() {
 fn questions_above_cost_limit_are_not_requested() {
     let desk = Desk::new();
     let server = Server::start(author);
-    let (session, base) = (session(), server.base());
-    let generate = ["questions", "generate", &session, "--model", "openai/gpt-5.4"];
-    let ran = desk.recap_at(&base, &[&generate[..], &["--max-cost", "0.01"]].concat());
+    let generate = "questions generate SESSION --model openai/gpt-5.4 --max-cost 0.01";
+    let ran = desk.recap_at(&server.base(), generate);
     ran.is_refused();
     assert!(ran.err.contains("expected to cost $"), "{}", ran.err);
     assert!(ran.err.contains("--max-cost allows $0.01") && ran.err.contains("raise --max-cost"));
@@ -215,24 +190,12 @@ fn questions_above_cost_limit_are_not_requested() {
 fn model_without_usable_question_stops_run_before_start() {
     let desk = Desk::new();
     let server = Server::start(|_| Act::chat("{\"questions\": []}"));
-    let base = server.base();
-    let session = session();
-    let arguments = [
-        "bench",
-        &session,
-        "--questions",
-        "openai/m",
-        "--out",
-        "run",
-        "--cassette",
-        "tape.jsonl",
-        "--record",
-    ];
-    let ran = desk.recap_at(&base, &arguments);
+    let bench = "bench SESSION --questions openai/m --out run --cassette tape.jsonl --record";
+    let ran = desk.recap_at(&server.base(), bench);
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(ran.err.contains("openai/m wrote no usable question"), "{ran:?}");
     assert!(!desk.path("run").exists());
-    let replayed = desk.refused(&["replay", &session, "--questions", "openai/m"]);
+    let replayed = desk.refused("replay SESSION --questions openai/m");
     assert!(replayed.contains("asks no questions"), "{replayed}");
 }
 
@@ -280,12 +243,11 @@ fn reply_among_options_is_there_only_with_its_result() {
     let question = "The agent asked the user “What is the quay built of?”: what was the answer?";
     let desk = Desk::new();
     desk.file("s.jsonl", log("AskUserQuestion", &input, result));
-    let how = ["--strategy", "prune", "--cuts", "all", "--quiet", "--out", "run"];
-    desk.good(&[&["bench", "s.jsonl"][..], &how].concat());
-    let rows = desk.csv("run/cut_questions.csv");
+    desk.good("bench s.jsonl --strategy prune --cuts all --quiet --out run");
     let there = |strategy: &str| -> Vec<String> {
-        let own = rows.iter().filter(|row| row["strategy"] == strategy);
-        own.filter(|row| row["question"] == question).map(|row| row["findable"].clone()).collect()
+        let key = [&*format!("strategy={strategy}"), &*format!("question={question}")];
+        let rows = desk.rows("run/cut_questions.csv", &key);
+        rows.iter().map(|row| row["findable"].clone()).collect()
     };
     assert!(there("full").iter().all(|there| there == "true"), "{:?}", there("full"));
     let pruned = there("prune");
@@ -298,23 +260,17 @@ fn text_at_several_cuts_is_one_question_in_counts() {
     let added = json!({"file_path": "/w/app/src/almanac.rs", "old_string": "",
         "new_string": "fn next_low_tide() {}"});
     desk.file("s.jsonl", log("Edit", &added, "The file was updated."));
-    let ran = desk.recap(&["questions", "generate", "s.jsonl", "--cuts", "all"]);
+    let ran = desk.recap("questions generate s.jsonl --cuts all");
     let times = ran.out.lines().count();
     assert!(times > 1, "{}", ran.err);
-    assert!(
-        ran.err.contains(&format!("1 question, asked {times} times at the cuts: artifact 1")),
-        "{}",
-        ran.err
-    );
-    let how = ["--strategy", "fifo", "--cuts", "all", "--quiet", "--out", "run"];
-    desk.good(&[&["bench", "s.jsonl"][..], &how].concat());
-    let rows = desk.csv("run/cut_questions.csv");
-    let own = |strategy: &str| rows.iter().filter(|row| row["strategy"] == strategy).count();
-    assert_eq!(own("fifo"), times);
-    let summary = desk.csv("run/summary.csv");
-    let row = summary.iter().find(|row| row["strategy"] == "fifo").unwrap();
+    let told = format!("1 question, asked {times} times at the cuts: artifact 1");
+    assert!(ran.err.contains(&told), "{}", ran.err);
+    desk.good("bench s.jsonl --strategy fifo --cuts all --quiet --out run");
+    let rows = desk.rows("run/cut_questions.csv", &["strategy=fifo"]);
+    assert_eq!(rows.len(), times);
+    let row = desk.row("run/summary.csv", &["strategy=fifo"]);
     assert_eq!(row["questions_at_cut"], "1");
-    let kept = rows.iter().filter(|row| row["strategy"] == "fifo" && row["agreement"] == "kept");
+    let kept = rows.iter().filter(|row| row["agreement"] == "kept");
     let share = 100.0 * kept.count() as f64 / times as f64;
     let continuity: f64 = row["continuity_at_cut"].parse().unwrap();
     assert!((continuity - share).abs() < 1e-6, "{continuity} {share}");

@@ -1,15 +1,11 @@
 //! The receipt of recorded sessions: figures worked out by hand, and those that a count in
 //! another language finds in the same recordings.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value as Json, json};
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Row};
 use crate::recordings::shared;
 use crate::usage::{counted, recordings};
-
-type Row = BTreeMap<String, String>;
 
 /// A record of Claude Code at a minute and second of the session.
 fn at(
@@ -60,6 +56,8 @@ pub fn session() -> Vec<Json> {
     records
 }
 
+const BENCH: &str = "bench logs --strategy full --cuts none --questions none --quiet --out run";
+
 /// The rows of `receipt.csv` over all of these records.
 fn receipt(records: &[Json]) -> Vec<Row> {
     receipt_of(&[("logs/session.jsonl", records)]).0
@@ -69,14 +67,10 @@ fn receipt(records: &[Json]) -> Vec<Row> {
 fn receipt_of(files: &[(&str, &[Json])]) -> (Vec<Row>, String) {
     let desk = Desk::new();
     for (name, records) in files {
-        let lines: Vec<String> = records.iter().map(Json::to_string).collect();
-        desk.file(name, lines.join("\n"));
+        desk.log(name, records);
     }
-    let run = ["bench", "logs", "--strategy", "full", "--cuts", "none", "--quiet"];
-    let told = desk.good(&[&run[..], &["--questions", "none", "--out", "run"]].concat()).out;
-    let mut rows = desk.csv("run/receipt.csv");
-    rows.retain(|row| row["session"] == "ALL");
-    (rows, told)
+    let told = desk.good(BENCH).out;
+    (desk.rows("run/receipt.csv", &["session=ALL"]), told)
 }
 
 /// Count, tokens, dollars and reason of a row.
@@ -99,14 +93,10 @@ fn compaction_tells_where_what_was_used_again_came_from() {
     say("u1", format!("Mend lanes/{pool}.rs, lanes/{slot}.rs and lanes/{queue}.rs."));
     say("sum", format!("lanes/{pool}.rs is mended."));
     say("u5", format!("Now lanes/{slot}.rs."));
-    say(
-        "a5",
-        format!("I go on: lanes/{pool}.rs, lanes/{slot}.rs, lanes/{queue}.rs, lanes/own_1.rs."),
-    );
+    say("a5", format!("Next: lanes/{pool}.rs, lanes/{slot}.rs, lanes/{queue}.rs, lanes/own_1.rs."));
     let desk = Desk::new();
-    let lines: Vec<String> = records.iter().map(Json::to_string).collect();
-    desk.file("logs/session.jsonl", lines.join("\n"));
-    desk.good(&["bench", "logs", "--strategy", "full", "--quiet", "--out", "run"]);
+    desk.log("logs/session.jsonl", &records);
+    desk.good("bench logs --strategy full --quiet --out run");
     let rows = desk.csv("run/recorded_compactions.csv");
     let of = ["used_again", "in_summary", "in_kept", "came_back", "nowhere"];
     assert_eq!(of.map(|column| rows[0][column].as_str()), ["3", "1", "0", "1", "1"]);
@@ -141,14 +131,12 @@ fn rebuilt_cache_shows_cause_tokens_and_extra_cost() {
 #[test]
 fn caches_rebuilt_after_idle_gaps_have_a_line_wherever_people_read() {
     let desk = Desk::new();
-    let lines: Vec<String> = session().iter().map(Json::to_string).collect();
-    desk.file("logs/session.jsonl", lines.join("\n"));
-    let run = ["bench", "logs", "--strategy", "full", "--cuts", "none", "--quiet"];
-    let told = desk.good(&[&run[..], &["--questions", "none", "--out", "run"]].concat()).out;
+    desk.log("logs/session.jsonl", &session());
+    let told = desk.good(BENCH).out;
     let [markdown, page] =
         ["report.md", "report.html"].map(|name| desk.read(&format!("run/{name}")));
     let markdown = markdown.replace("&#36;", "$");
-    let wide = desk.good(&["report", "run", "--wide"]).out;
+    let wide = desk.good("report run --wide").out;
     for text in [&told, &markdown, &page, &wide] {
         let line = "3 caches were rebuilt for $0.262, $0.144 of it after idle gaps (1).";
         assert!(text.contains(line), "{text}");
@@ -325,10 +313,8 @@ fn dollars_of_the_recording_stand_beside_those_of_the_price_list() {
         "# aider chat started at 2026-05-04 10:00:00\n\n> Main model: gpt-4.1 with diff edit format  \n\n\n\
          #### go  \n\nDone.\n\n> Tokens: 2.0k sent, 100 received. Cost: $0.25 message, $0.25 session.  \n",
     );
-    let run = ["bench", "chat.md", "--strategy", "full", "--cuts", "none", "--questions", "none"];
-    desk.good(&[&run[..], &["--quiet", "--out", "run"]].concat());
-    let mut rows = desk.csv("run/receipt.csv");
-    rows.retain(|row| row["session"] == "ALL" && row["sender"] == "ALL");
+    desk.good(&BENCH.replace("logs", "chat.md"));
+    let rows = desk.rows("run/receipt.csv", &["session=ALL", "sender=ALL"]);
     // USD per million: 2 of input, 8 of output.
     assert_eq!(found(&rows, "cost", "total"), ["", "2100", "0.0048", ""]);
     assert_eq!(found(&rows, "cost", "written down"), ["", "", "0.25", ""]);
@@ -346,12 +332,8 @@ fn receipts_match_independent_count() {
     let Some(data) = shared("data") else { return };
     let desk = Desk::new();
     for (folder, expected) in FOLDERS {
-        let run =
-            ["bench", data.join(folder).to_str().unwrap(), "--strategy", "full"].map(str::to_owned);
-        let mut run: Vec<&str> = run.iter().map(String::as_str).collect();
-        run.extend(["--cuts", "none", "--questions", "none", "--quiet", "--out", folder]);
-        desk.recap(&run);
-        let rows = desk.csv(&format!("{folder}/receipt.csv"));
+        desk.recap(&BENCH.replace("logs", &format!("'{}'", data.join(folder).display())));
+        let rows = desk.csv("run/receipt.csv");
         let counts = counted("count_receipt.py", &recordings(&data.join(folder)));
         assert_eq!(counts.len(), expected, "{folder}");
         for (session, count) in &counts {
@@ -373,11 +355,8 @@ fn compare(session: &str, rows: &[&Row], count: &Json) {
     };
     let senders = count["senders"].as_object().unwrap();
     for sender in ["main", "subagent", "compaction"] {
-        let actual = senders.contains_key(sender);
-        assert!(
-            actual || costs(sender, "total").iter().all(|row| row["tokens"] == "0"),
-            "{session}"
-        );
+        let is_nothing = || costs(sender, "total").iter().all(|row| row["tokens"] == "0");
+        assert!(senders.contains_key(sender) || is_nothing(), "{session}");
     }
     for (sender, sums) in senders {
         let sum = |item, column: &str| -> Option<f64> {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, Ran, message};
+use crate::desk::{Desk, Ran, flat, message};
 use crate::reader::reads;
 use crate::server::{Act, Server};
 
@@ -13,9 +13,8 @@ use crate::server::{Act, Server};
 fn searching_dropped_text_recovers_answers_and_reports_cost() {
     let desk = Desk::new();
     let server = Server::start(reads);
-    let bench = ["bench", "--limit", "1", "--strategy", "sliding-window-search"];
-    let how = ["--cuts", "none", "--answerer", "openai/reader", "--out", "run", "--wide"];
-    let ran = desk.recap_at(&server.base(), &[&bench[..], &how].concat());
+    let bench = "bench --limit 1 --strategy sliding-window-search --cuts none --wide --out run";
+    let ran = desk.recap_at(&server.base(), &format!("{bench} --answerer openai/reader"));
     assert!([0, 3].contains(&ran.code), "{ran:?}");
     let summary = desk.json("run/summary.json");
     let value = |strategy: &str, id: &str| -> Json {
@@ -78,23 +77,16 @@ fn sessions() -> Desk {
     desk
 }
 
-const LIS: [&str; 6] = ["bench", "talks", "--strategy", "lis", "--window", "100k"];
+const LIS: &str = "bench talks --strategy lis --window 100k --answerer openai/reader";
 
-const READ: [&str; 2] = ["--answerer", "openai/reader"];
-
-const EMBEDDED: [&str; 2] = ["--embedder", "openai/text-embedding-mine"];
+const EMBEDDER: &str = "openai/text-embedding-mine";
 
 /// An embedding as OpenAI writes it, of 7 tokens.
 fn embedding(vector: &Json) -> Act {
-    Act::json(
-        200,
-        &json!({
-            "object": "list",
-            "model": "text-embedding-mine",
-            "data": [{"object": "embedding", "index": 0, "embedding": vector}],
-            "usage": {"prompt_tokens": 7, "total_tokens": 7},
-        }),
-    )
+    let data = json!([{"object": "embedding", "index": 0, "embedding": vector}]);
+    let usage = json!({"prompt_tokens": 7, "total_tokens": 7});
+    let model = "text-embedding-mine";
+    Act::json(200, &json!({"object": "list", "model": model, "data": data, "usage": usage}))
 }
 
 /// A model in whose eyes the question is near the session that answers it, or
@@ -114,15 +106,14 @@ fn seeing(near: bool) -> Server {
     })
 }
 
-fn bench(desk: &Desk, base: &str, more: &[&str]) -> Ran {
-    desk.recap_at(base, &[&LIS[..], &READ, &EMBEDDED, more].concat())
+fn bench(desk: &Desk, base: &str, more: &str) -> Ran {
+    desk.recap_at(base, &format!("{LIS} --embedder {EMBEDDER} {more}"))
 }
 
 /// What `lis` answers with its channel, and its score.
 fn recovered(desk: &Desk, run: &str) -> (String, String) {
-    let questions = desk.csv(&format!("{run}/questions.csv"));
-    let row = questions.iter().find(|row| row["strategy"] == "lis").unwrap();
-    assert_eq!(row["score"], "0", "without a search the answer is gone");
+    // Without a search the answer is gone.
+    let row = desk.row(&format!("{run}/questions.csv"), &["strategy=lis", "score=0"]);
     (row["recovered_answer"].clone(), row["recovered_score"].clone())
 }
 
@@ -131,33 +122,28 @@ fn recovered(desk: &Desk, run: &str) -> (String, String) {
 fn sessions_rank_by_summary_embeddings_each_made_once() {
     let desk = sessions();
     let server = Server::start(reads);
-    let how = ["--out", "words", "--wide"];
-    let words = desk.recap_at(&server.base(), &[&LIS[..], &READ, &how].concat());
+    let words = desk.recap_at(&server.base(), &format!("{LIS} --out words --wide"));
     assert_eq!(recovered(&desk, "words").1, "1");
     assert!(words.out.contains("Closed sessions are ranked by words (BM25)."), "{}", words.out);
     assert_eq!(desk.json("words/manifest.json")["embedder"], "offline");
 
     let server = seeing(true);
-    let ran = bench(&desk, &server.base(), &["--out", "near", "--wide"]);
+    let ran = bench(&desk, &server.base(), "--out near --wide");
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(recovered(&desk, "near").1, "1");
-    let mut calls = desk.csv("near/calls.csv");
-    assert_eq!(calls.len(), server.requests());
-    calls.retain(|call| call["role"] == "embedder");
-    assert_eq!(calls.len(), 5, "the question and four summaries");
-    for call in &calls {
-        let actual = ["role", "model", "uncached", "output", "cost_usd"].map(|name| &*call[name]);
-        assert_eq!(actual, ["embedder", EMBEDDED[1], "7", "0", ""], "{call:?}");
-    }
-    let line = format!("Closed sessions are ranked by the embeddings of {}", EMBEDDED[1]);
-    let actual = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(actual.contains(&line), "{actual}");
+    assert_eq!(desk.csv("near/calls.csv").len(), server.requests());
+    let model = format!("model={EMBEDDER}");
+    let calls = ["role=embedder", &model, "uncached=7", "output=0", "cost_usd="];
+    let calls = calls.map(|field| desk.rows("near/calls.csv", &["role=embedder", field]).len());
+    assert_eq!(calls, [5; 5], "the question and four summaries");
+    let line = format!("Closed sessions are ranked by the embeddings of {EMBEDDER}");
+    assert!(flat(&ran.out).contains(&line), "{}", ran.out);
     assert!(desk.read("near/report.html").contains(&line));
-    assert_eq!(desk.json("near/manifest.json")["embedder"], EMBEDDED[1]);
+    assert_eq!(desk.json("near/manifest.json")["embedder"], EMBEDDER);
 
     // The fourth of four is not given back, whatever words it shares.
     let server = seeing(false);
-    bench(&desk, &server.base(), &["--out", "far"]);
+    bench(&desk, &server.base(), "--out far");
     let (answer, score) = recovered(&desk, "far");
     assert!(score == "0" && !answer.contains("heron"), "{answer}: {score}");
 }
@@ -166,21 +152,19 @@ fn sessions_rank_by_summary_embeddings_each_made_once() {
 fn cassette_replays_embeddings_identically_without_key_or_server() {
     let desk = sessions();
     let server = seeing(true);
-    let record = ["--cassette", "tape.jsonl", "--record", "--out", "a"];
-    let recorded = bench(&desk, &server.base(), &record);
+    let recorded = bench(&desk, &server.base(), "--cassette tape.jsonl --record --out a");
     assert_eq!(recorded.code, 0, "{recorded:?}");
     drop(server);
     assert!(!desk.read("tape.jsonl").contains("canary"));
-    let replay = ["--cassette", "tape.jsonl", "--replay", "--out", "b"];
-    desk.good(&[&LIS[..], &READ, &EMBEDDED, &replay].concat());
+    let replay = format!("{LIS} --embedder {EMBEDDER} --cassette tape.jsonl --replay --out");
+    desk.good(&format!("{replay} b"));
     for name in ["questions.csv", "calls.csv", "summary.csv", "requests.csv"] {
         assert_eq!(desk.read(&format!("b/{name}")), desk.read(&format!("a/{name}")), "{name}");
     }
     // A line that is missing ends the run, and is named.
     let tape = desk.read("tape.jsonl");
     desk.file("tape.jsonl", tape.lines().skip(1).collect::<Vec<_>>().join("\n") + "\n");
-    let replay = ["--cassette", "tape.jsonl", "--replay", "--out", "c"];
-    let ran = desk.recap(&[&LIS[..], &READ, &EMBEDDED, &replay].concat());
+    let ran = desk.recap(&format!("{replay} c"));
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.err.contains("no such call: embedder of openai/text-emb"), "{}", ran.err);
 }
@@ -209,7 +193,7 @@ fn failed_embedding_leaves_recovered_answer_unscored_with_reason() {
             "/v1/embeddings" => act(embedded.fetch_add(1, Ordering::Relaxed)),
             _ => reads(request),
         });
-        let ran = bench(&desk, &server.base(), &["--out", "run"]);
+        let ran = bench(&desk, &server.base(), "--out run");
         assert!([0, 3].contains(&ran.code), "{ran:?}");
         assert_eq!(recovered(&desk, "run"), (String::new(), String::new()), "{why}");
         let cells = desk.read("run/cells.jsonl");
@@ -217,7 +201,7 @@ fn failed_embedding_leaves_recovered_answer_unscored_with_reason() {
         let warned = desk.read("run/summary.json");
         let warned = warned.contains("no answer came 1 of 1 time with a recovery channel: ");
         assert!(warned, "{why}: the report says so");
-        let reason = format!("not answered: the search failed at {}: ", EMBEDDED[1]);
+        let reason = format!("not answered: the search failed at {EMBEDDER}: ");
         assert!(own.contains(&reason) && own.contains(why), "{why}: {own}");
     }
 }
@@ -229,7 +213,7 @@ fn server_without_embeddings_ends_run_quoting_its_error() {
         "/v1/embeddings" => Act::fault(404, "none", "no such path"),
         _ => reads(request),
     });
-    let ran = bench(&desk, &server.base(), &["--out", "run"]);
+    let ran = bench(&desk, &server.base(), "--out run");
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.err.contains("answered 404, not found: no such path"), "{}", ran.err);
 }
@@ -237,7 +221,7 @@ fn server_without_embeddings_ends_run_quoting_its_error() {
 #[test]
 fn embedder_without_a_price_is_not_capped() {
     let (desk, server) = (sessions(), seeing(true));
-    let capped = bench(&desk, &server.base(), &["--max-cost", "1"]);
+    let capped = bench(&desk, &server.base(), "--max-cost 1");
     capped.is_refused();
     assert!(capped.err.contains("has no price"), "{}", capped.err);
     assert_eq!(server.requests(), 0);

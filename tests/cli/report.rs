@@ -1,6 +1,6 @@
 //! `recap report`: rendering a run again.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, flat};
 
 /// Every file of the run, by name.
 fn files(desk: &Desk) -> Vec<(String, String)> {
@@ -70,8 +70,7 @@ fn killed_run_reports_finished_cells() {
         assert!(desk.read(&format!("run/{name}")).contains(said), "{name}");
     }
     // On the terminal it is a sentence.
-    let out = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(out.contains(&said.replacen("this", "This", 1)), "{out}");
+    assert!(flat(&ran.out).contains(&said.replacen("this", "This", 1)), "{}", ran.out);
     assert_eq!(desk.json("run/summary.json")["missing"]["cells"], 2);
     assert!(!desk.path("run/baseline.json").exists(), "no later run is held against half a run");
 }
@@ -99,9 +98,8 @@ fn killed_run_neither_passes_nor_fails_gate() {
         let again = desk.recap(&["report", "run"]);
         assert_eq!(again.code, 3);
         assert!(!again.out.contains("gate: passed") && !again.out.contains("gate: failed"));
-        let against =
-            ["report", "run", "--fail-on", "tokens_sent > baseline * 1.1", "--baseline", "run"];
-        let refused = desk.refused(&against);
+        let refused =
+            desk.refused("report run --fail-on 'tokens_sent > baseline * 1.1' --baseline run");
         assert!(refused.contains("this run is incomplete"), "{refused}");
     }
 }
@@ -114,11 +112,7 @@ fn a_comparison_with_half_a_run_says_so() {
     }
     let journal = desk.read("run/cells.jsonl");
     desk.file("half/cells.jsonl", before_cell(&journal, 3));
-    let ran = desk.recap(&["compare", "run", "half"]);
+    let ran = desk.recap("compare run half");
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(
-        ran.out.contains("half: this run is incomplete: 1 of 4 cells is missing"),
-        "{}",
-        ran.out
-    );
+    assert!(ran.out.contains("half: this run is incomplete: 1 of 4 cells is missing"), "{ran:?}");
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, KEY, Ran, message};
+use crate::desk::{Desk, KEY, Ran, Row, message};
 use crate::server::{Act, Received, Server, chat, discard};
 
 /// A talk in which three things are said that are asked for at its end.
@@ -82,16 +82,14 @@ fn verdicts(items: &Json, verdict: &str) -> String {
     Json::Object(each.collect()).to_string()
 }
 
-const JUDGED: [&str; 8] =
-    ["bench", "talk", "--window", "50%", "--answerer", "openai/m", "--judge", "openai/m"];
+const JUDGED: &str = "bench talk --window 50% --answerer openai/m --judge openai/m --strategy fifo";
 
 /// A judged run on the talk.
-fn bench(desk: &Desk, base: &str, more: &[&str]) -> Ran {
+fn bench(desk: &Desk, base: &str, more: &str) -> Ran {
     if !desk.path("talk").exists() {
         talk(desk);
     }
-    let arguments = [&JUDGED, &["--strategy", "fifo"][..], more].concat();
-    desk.recap_at(base, &arguments)
+    desk.recap_at(base, &format!("{JUDGED} {more}"))
 }
 
 /// Nothing that a run wrote or said holds the key.
@@ -116,15 +114,11 @@ fn keeps_the_key(desk: &Desk, ran: &Ran) {
 fn models_answer_and_grade_each_distinct_question_once() {
     let desk = Desk::new();
     let server = Server::start(knows);
-    let ran = bench(&desk, &server.base(), &["--out", "run"]);
+    let ran = bench(&desk, &server.base(), "--out run");
     assert_eq!(ran.code, 0, "{ran:?}");
-    let questions = desk.csv("run/questions.csv");
-    let of = |strategy: &str| -> Vec<&str> {
-        let rows = questions.iter().filter(|row| row["strategy"] == strategy);
-        rows.map(|row| row["score"].as_str()).collect()
-    };
-    assert_eq!(of("full"), ["1", "1", "1"]);
-    assert_eq!(of("empty"), ["0", "0", "0"]);
+    for key in [["strategy=full", "score=1"], ["strategy=empty", "score=0"]] {
+        assert_eq!(desk.rows("run/questions.csv", &key).len(), 3, "{key:?}");
+    }
     let calls = desk.csv("run/calls.csv");
     assert_eq!(calls.len(), server.requests(), "every request is one row");
     let mut keys: Vec<&str> = calls.iter().map(|call| call["key"].as_str()).collect();
@@ -149,19 +143,12 @@ fn models_answer_and_grade_each_distinct_question_once() {
 #[test]
 fn judge_decides_whether_statement_is_true() {
     let desk = Desk::with_sessions();
-    let run = |name: &str, server: &Server, more: &[&str]| {
-        let bench = ["bench", "claude-code.jsonl", "--strategy", "fifo", "--cuts", "recorded"];
-        let judge = ["--questions", "none", "--judge", "openai/m", "--out", name];
-        let ran = desk.recap_at(&server.base(), &[&bench[..], &judge, more].concat());
-        let facts = if desk.path(name).exists() {
-            desk.csv(&format!("{name}/facts.csv"))
-        } else {
-            Vec::new()
-        };
-        let of = facts.iter().filter(|fact| fact["strategy"] == "recorded");
-        let states: Vec<String> =
-            of.map(|fact| format!("{} {}", fact["fact"], fact["state"])).collect();
-        (ran, states)
+    let bench = "bench claude-code.jsonl --strategy fifo --cuts recorded --questions none \
+                 --judge openai/m";
+    let run = |name: &str, server: &Server| {
+        let ran = desk.recap_at(&server.base(), &format!("{bench} --out {name}"));
+        let fact = desk.row(&format!("{name}/facts.csv"), &["strategy=recorded"]);
+        (ran, format!("{} {}", fact["fact"], fact["state"]))
     };
     let says = |verdict: &'static str| {
         Server::start(move |request| {
@@ -170,24 +157,23 @@ fn judge_decides_whether_statement_is_true() {
         })
     };
     let server = says("yes");
-    let (planned, _) = run("plan", &server, &["--dry-run"]);
+    let planned = desk.recap_at(&server.base(), &format!("{bench} --dry-run"));
     assert!(planned.out.contains("judge openai/m: 1 call, "), "{planned:?}");
-    let (ran, states) = run("yes", &server, &[]);
+    let (ran, state) = run("yes", &server);
     assert_eq!((ran.code, server.requests()), (0, 1), "{ran:?}");
-    assert_eq!(states[0], "src/stock/importer.py carried");
+    assert_eq!(state, "src/stock/importer.py carried");
     let asked: Json = serde_json::from_str(&server.log()[0].text()).unwrap();
     assert_eq!(asked["item_1"]["name"], "src/stock/importer.py");
     let summary = asked["item_1"]["summary"].as_str().unwrap();
     assert!(summary.contains("src/stock/importer.py") && summary.len() < 700, "{summary}");
     assert!(asked["item_1"]["source"].as_str().unwrap().contains("importer.py"), "{asked}");
-    let (ran, states) = run("no", &says("no"), &[]);
-    assert_eq!((ran.code, &*states[0]), (0, "src/stock/importer.py bare"), "{ran:?}");
+    let (ran, state) = run("no", &says("no"));
+    assert_eq!((ran.code, &*state), (0, "src/stock/importer.py bare"), "{ran:?}");
     // Without a usable reply the rule of words holds, and the run says so.
-    let (ran, states) = run("none", &Server::start(|_| Act::chat("So it is.")), &[]);
-    assert_eq!(states[0], "src/stock/importer.py carried");
+    let (ran, state) = run("none", &Server::start(|_| Act::chat("So it is.")));
+    assert_eq!((ran.code, &*state), (0, "src/stock/importer.py carried"), "{ran:?}");
     let told = "the judge gave no usable reply on what was written at 1 cut: 1 fact there counts";
     assert!(desk.read("none/report.md").contains(told), "{}", desk.read("none/report.md"));
-    assert!(ran.code == 0, "{ran:?}");
 }
 
 /// Everything in a run folder but own CPU times.
@@ -200,18 +186,14 @@ pub fn folder(desk: &Desk, run: &str) -> Vec<(String, String)> {
 fn cassette_replays_judged_run_without_key_or_network() {
     let desk = Desk::new();
     let server = Server::start(knows);
-    let record = ["--cassette", "tape.jsonl", "--record"];
-    let summaries = ["--set", "continuation.keep_last=2", "--compactor", "openai/m"];
-    let recorded =
-        bench(&desk, &server.base(), &[&record[..], &summaries, &["--out", "a"]].concat());
+    let tape = "--set continuation.keep_last=2 --compactor openai/m --cassette tape.jsonl";
+    let recorded = bench(&desk, &server.base(), &format!("{tape} --record --out a"));
     assert_eq!(recorded.code, 0, "{recorded:?}");
     let asked = server.requests();
     drop(server);
-    let replay = [&JUDGED[..], &["--strategy", "fifo", "--cassette", "tape.jsonl"]];
-    let replay = [&replay.concat()[..], &summaries, &["--replay", "--out"]].concat();
+    let replay = format!("{JUDGED} {tape} --replay --out");
     for run in ["b", "c"] {
-        let ran = desk.recap(&[&replay[..], &[run]].concat());
-        assert_eq!(ran.code, 0, "{ran:?}");
+        desk.good(&format!("{replay} {run}"));
         assert_eq!(folder(&desk, run), folder(&desk, "a"), "the same bytes as the recording run");
     }
     let calls = desk.csv("b/calls.csv");
@@ -226,7 +208,7 @@ fn cassette_replays_judged_run_without_key_or_network() {
     let tape = desk.read("tape.jsonl");
     let torn: Vec<&str> = tape.lines().filter(|line| !line.contains("heron")).collect();
     desk.file("tape.jsonl", torn.join("\n") + "\n");
-    let ran = desk.recap(&[&replay[..], &["d"]].concat());
+    let ran = desk.recap(&format!("{replay} d"));
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.err.contains("the cassette has no such call"), "{}", ran.err);
     assert!(ran.err.contains("openai/m") && ran.err.contains("tape.jsonl"), "{}", ran.err);
@@ -238,24 +220,18 @@ fn useless_model_is_reported_first_and_unranked() {
     // Five words; of the session in the repository weighbill every reply is withheld.
     let server = Server::start(|request| {
         if request.text().contains("weighbill") {
-            Act::json(200, &chat("", "content_filter"))
-        } else {
-            Act::chat("They talked about some things.")
+            return Act::json(200, &chat("", "content_filter"));
         }
+        Act::chat("They talked about some things.")
     });
-    let run = ["replay", "quickstart", "--strategy", "claude-code", "--strategy", "fifo"];
-    let role = ["--compactor", "openai/m", "--replicates", "1", "--out", "run"];
-    let ran = desk.recap_at(&server.base(), &[&run[..], &role].concat());
+    let replay = "replay quickstart --strategy claude-code,fifo --replicates 1 --out run";
+    let ran = desk.recap_at(&server.base(), &format!("{replay} --compactor openai/m"));
     assert_eq!(ran.code, 0, "{ran:?}");
 
-    let summary = desk.csv("run/summary.csv");
-    let row = |name: &str| {
-        let mut rows = summary.iter().filter(|row| row["dataset"] == "ALL");
-        rows.find(|row| row["strategy"] == name).unwrap()
-    };
-    assert_eq!(&*row("claude-code")["rank"], "");
-    assert_ne!(&*row("claude-code")["unusable_replies"], "0");
-    assert_eq!((&*row("fifo")["unusable_replies"], &*row("fifo")["rank"]), ("0", "1"));
+    let own = ["dataset=ALL", "strategy=claude-code", "rank="];
+    assert_ne!(desk.row("run/summary.csv", &own)["unusable_replies"], "0");
+    let other = ["dataset=ALL", "strategy=fifo", "rank=1", "unusable_replies=0"];
+    desk.row("run/summary.csv", &other);
     let first = ran.out.lines().find(|line| line.starts_with(" problem ")).unwrap();
     assert!(first.contains("too many replies of the compactor were unusable, so these"), "{first}");
     assert!(ran.out.contains("  unusable replies"), "{}", ran.out);
@@ -297,21 +273,17 @@ fn model_without_one_usable_reply_is_stopped_early() {
             }
             _ => Act::chat(&answer(request)),
         });
-        let asked = ["bench", "quickstart", "--limit=1", "--strategy=fifo", "--cuts=none"];
-        let (command, roles): (&[&str], &[&str]) = match role {
-            "judge" => (&asked, &["--judge", "openai/judge", "--answerer", "openai/a"]),
-            "answerer" => (&asked, &["--answerer", "openai/answerer"]),
-            _ => (
-                &["replay", "quickstart", "--strategy=claude-code"],
-                &["--compactor", "openai/compactor"],
-            ),
+        let command = match role {
+            "judge" => "bench --limit 1 --strategy fifo --cuts none --answerer openai/a",
+            "answerer" => "bench --limit 1 --strategy fifo --cuts none",
+            _ => "replay quickstart --strategy claude-code",
         };
-        let calls = ["--replicates=1", "--concurrency=1", "--attempts=1", "--out=run"];
-        let ran = desk.recap_at(&server.base(), &[command, roles, &calls].concat());
+        let calls = "--replicates 1 --concurrency 1 --attempts 1 --out run";
+        let line = format!("{command} --{role} openai/{role} {calls}");
+        let ran = desk.recap_at(&server.base(), &line);
         assert_eq!(ran.code, 3, "{role}: {ran:?}");
-        let stopped = format!(
-            "openai/{role} was stopped as {role}: none of its first 8 replies was usable; the last: {why}"
-        );
+        let stopped = format!("openai/{role} was stopped as {role}: none of its first 8 replies");
+        let stopped = format!("{stopped} was usable; the last: {why}");
         assert!(ran.err.contains(&stopped), "{role}: {}", ran.err);
         // One more may be under way.
         let own = own.load(Ordering::SeqCst);
@@ -340,23 +312,17 @@ const OWN: [i32; 4] = [3, 3, 3, 3];
 /// Of the account: nothing more is asked; a mistake of the set-up at first.
 const HOPELESS: [i32; 4] = [2, 3, 3, 3];
 
+/// A fault of each kind; `llm_faults` of the library has every status.
 fn faults() -> Vec<Fault> {
     let fault = |name, act, exits, reason| Fault { name, act, exits, reason };
     vec![
         fault("400", || Act::fault(400, "bad", "no such field"), OWN, "bad request"),
         fault("401", || Act::fault(401, "invalid_api_key", KEY), HOPELESS, "not authorised"),
-        fault("403", || Act::fault(403, "forbidden", KEY), HOPELESS, "not authorised"),
-        fault("404", || Act::fault(404, "model_not_found", "no m"), HOPELESS, "not found"),
-        fault("408", || Act::fault(408, "timeout", "slow"), PASSING, "server error"),
-        fault("413", || Act::fault(413, "large", "large"), OWN, "context too long"),
-        fault("422", || Act::fault(422, "bad", "no such value"), OWN, "bad request"),
         fault("long", || Act::fault(400, "context_length_exceeded", "long"), OWN, "too long"),
         fault("429", || Act::fault(429, "rate_limit_exceeded", "slow"), PASSING, "rate limited"),
         fault("quota", || Act::fault(429, "insufficient_quota", "broke"), HOPELESS, "quota"),
         fault("500", || Act::html(500, "<h1>oops</h1>"), PASSING, "server error"),
-        fault("502", || Act::html(502, "<h1>gateway</h1>"), PASSING, "server error"),
         fault("503", || Act::fault(503, "overloaded", "busy"), PASSING, "overloaded"),
-        fault("529", || Act::fault(529, "overloaded", "busy"), PASSING, "overloaded"),
         fault("error in 200", || Act::fault(200, "x", "upstream"), PASSING, "server error"),
         fault("page", || Act::html(200, "<h1>log in</h1>"), PASSING, "not JSON"),
         fault("no choices", || Act::json(200, &json!({"id": 1})), OWN, "choices"),
@@ -379,10 +345,9 @@ fn in_order(desk: &Desk, base: &str) -> Ran {
     if !desk.path("talk").exists() {
         talk(desk);
     }
-    let roles = ["--answerer", "openai/m", "--strategy", "fifo", "--jobs", "1"];
-    let line = ["--attempts", "2", "--timeout", "1", "--concurrency", "1"];
-    let data = ["bench", "talk", "--window", "50%", "--out", "run", "--resume"];
-    desk.recap_at(base, &[&data[..], &roles, &line].concat())
+    let line = "bench talk --window 50% --out run --resume --answerer openai/m --strategy fifo \
+                --jobs 1 --attempts 2 --timeout 1 --concurrency 1";
+    desk.recap_at(base, line)
 }
 
 #[test]
@@ -445,16 +410,12 @@ impl Fault {
         what: &str,
     ) {
         let attempts = || -> usize {
-            desk.csv("run/calls.csv")
-                .iter()
-                .map(|row| row["attempts"].parse::<usize>().unwrap())
-                .sum()
+            let calls = desk.csv("run/calls.csv").into_iter();
+            calls.map(|row| row["attempts"].parse::<usize>().unwrap()).sum()
         };
         let before = server.requests();
         assert_eq!(attempts(), before, "{what}");
-        let replied =
-            |row: &&std::collections::BTreeMap<String, String>| row["outcome"] == "replied";
-        let kept = desk.csv("run/calls.csv").iter().filter(replied).count() - empty;
+        let kept = desk.rows("run/calls.csv", &["outcome=replied"]).len() - empty;
         let resumed = in_order(desk, &server.base());
         keeps_the_key(desk, &resumed);
         assert_eq!(attempts(), server.requests(), "{what}, resumed");
@@ -480,7 +441,7 @@ struct Scored {
 
 /// Every row.
 fn scores(desk: &Desk) -> Vec<Scored> {
-    let row = |mut row: std::collections::BTreeMap<String, String>| Scored {
+    let row = |mut row: Row| Scored {
         question: format!("{} {}", row["strategy"], row["question_id"]),
         score: row.remove("score").unwrap(),
         reason: row.remove("unscored_reason").unwrap(),
@@ -491,7 +452,7 @@ fn scores(desk: &Desk) -> Vec<Scored> {
 #[test]
 fn absent_server_ends_run_without_verdict() {
     let desk = Desk::new();
-    let ran = bench(&desk, &discard(), &["--attempts", "1", "--out", "run"]);
+    let ran = bench(&desk, &discard(), "--attempts 1 --out run");
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.err.contains("calls brought no reply: openai/m"), "{}", ran.err);
     assert!(desk.path("run/report.html").exists(), "what needs no model is reported");
@@ -512,16 +473,13 @@ fn nothing_is_spent_beyond_the_cap() {
         reply["usage"] = json!({"prompt_tokens": prompt, "completion_tokens": 100});
         Act::json(200, &reply)
     });
-    let priced = |more: &[&str]| {
-        bench(&desk, &server.base(), &[&["--prices", "prices.json"][..], more].concat())
-    };
-    let plan: Json = serde_json::from_str(&priced(&["--dry-run", "--json"]).out).unwrap();
+    let priced = |more: &str| bench(&desk, &server.base(), &format!("--prices prices.json {more}"));
+    let plan: Json = serde_json::from_str(&priced("--dry-run --json").out).unwrap();
     let expected = plan["expected_usd"].as_f64().unwrap();
 
     // With --resume too, where there is no run yet.
-    for resume in [&[][..], &["--resume"]] {
-        let cap = format!("{}", expected - 1.0);
-        let less = priced(&[&["--max-cost", &cap, "--out", "run"], resume].concat());
+    for resume in ["", "--resume"] {
+        let less = priced(&format!("--max-cost {} --out run {resume}", expected - 1.0));
         less.is_refused();
         let said = format!("expected to cost ${expected:.2}, and --max-cost allows ");
         assert!(less.err.contains(&said), "{}", less.err);
@@ -529,7 +487,7 @@ fn nothing_is_spent_beyond_the_cap() {
         assert_eq!((server.requests(), desk.path("run").exists()), (0, false));
     }
 
-    let capped = priced(&["--max-cost", &format!("{expected}"), "--out", "run"]);
+    let capped = priced(&format!("--max-cost {expected} --out run"));
     assert_eq!(capped.code, 3, "{capped:?}");
     // A call that was not made has no cost.
     let calls = desk.csv("run/calls.csv");
@@ -541,7 +499,7 @@ fn nothing_is_spent_beyond_the_cap() {
     let without: Vec<&&str> = reasons.iter().filter(|reason| !reason.is_empty()).collect();
     assert!(!without.is_empty() && without.iter().all(|r| r.contains("--max-cost")), "{without:?}");
 
-    let unpriced = bench(&desk, &server.base(), &["--max-cost", "1", "--out", "no"]);
+    let unpriced = bench(&desk, &server.base(), "--max-cost 1 --out no");
     unpriced.is_refused();
     assert!(unpriced.err.contains("has no price"), "{}", unpriced.err);
 }
@@ -550,12 +508,11 @@ fn nothing_is_spent_beyond_the_cap() {
 fn dry_run_counts_calls_and_makes_none() {
     let desk = Desk::new();
     let server = Server::start(knows);
-    let plan = bench(&desk, &server.base(), &["--dry-run"]);
+    let plan = bench(&desk, &server.base(), "--dry-run");
     assert_eq!((plan.code, server.requests()), (0, 0), "{plan:?}");
-    let ran = bench(&desk, &server.base(), &["--out", "run"]);
+    let ran = bench(&desk, &server.base(), "--out run");
     assert_eq!(ran.code, 0, "{ran:?}");
-    let calls =
-        |role: &str| desk.csv("run/calls.csv").iter().filter(|call| call["role"] == role).count();
+    let calls = |role: &str| desk.rows("run/calls.csv", &[&format!("role={role}")]).len();
     let actual = |role: &str| -> usize {
         let line = plan.out.lines().find(|line| line.trim_start().starts_with(role)).unwrap();
         line.split(": ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap()
@@ -566,7 +523,7 @@ fn dry_run_counts_calls_and_makes_none() {
     assert!(calls("judge") <= actual("judge"));
     assert!(plan.out.contains("price unknown"), "{}", plan.out);
     // The same as JSON; dollars are absent where a model has no price.
-    let json = bench(&desk, &server.base(), &["--dry-run", "--json"]).out;
+    let json = bench(&desk, &server.base(), "--dry-run --json").out;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let roles = json["calls"].as_array().unwrap();
     for role in roles {
@@ -589,17 +546,15 @@ fn dry_run_counts_answers_to_each_repetition() {
         Act::chat(&format!("They spoke of the parser, at {}. ", request.number).repeat(12))
     });
     let base = server.base();
-    let data = ["bench", "talk", "--window", "50%", "--strategy", "continuation"];
-    let roles = ["--compactor", "openai/c", "--answerer", "openai/a"];
-    let command = [&data[..], &roles].concat();
-    let plan = desk.recap_at(&base, &[&command[..], &["--dry-run", "--json"]].concat());
+    let bench = "bench talk --window 50% --strategy continuation --compactor openai/c \
+                 --answerer openai/a";
+    let plan = desk.recap_at(&base, &format!("{bench} --dry-run --json"));
     let plan: Json = serde_json::from_str(&plan.out).unwrap();
-    let ran = desk.recap_at(&base, &[&command[..], &["--out", "run"]].concat());
+    let ran = desk.recap_at(&base, &format!("{bench} --out run"));
     assert_eq!(ran.code, 0, "{ran:?}");
-    let calls = desk.csv("run/calls.csv");
     for role in plan["calls"].as_array().unwrap() {
-        let made = calls.iter().filter(|call| role["role"] == call["role"].as_str()).count();
-        assert_eq!(role["calls"], made, "{role}");
+        let key = format!("role={}", role["role"].as_str().unwrap());
+        assert_eq!(role["calls"], desk.rows("run/calls.csv", &[&key]).len(), "{role}");
     }
 }
 
@@ -614,18 +569,15 @@ fn outgoing_text_is_scrubbed_and_answers_are_restored() {
         }
         knows(request)
     });
-    let ran = bench(&desk, &server.base(), &["--redact", "yes", "--out", "run"]);
+    let ran = bench(&desk, &server.base(), "--redact yes --out run");
     assert!(matches!(ran.code, 0 | 3), "{ran:?}");
     let sent = server.log().iter().map(|r| r.body.to_string()).collect::<String>();
     assert!(!sent.contains("kim@example.org") && sent.contains("<EMAIL_1>"));
-    let questions = desk.csv("run/questions.csv");
-    let of = |row: &&std::collections::BTreeMap<String, String>| {
-        row["strategy"] == "full" && row["question_id"] == "p2"
-    };
-    assert_eq!(questions.iter().find(of).unwrap()["answer"], "kim@example.org");
+    let key = ["strategy=full", "question_id=p2"];
+    assert_eq!(desk.row("run/questions.csv", &key)["answer"], "kim@example.org");
     // A server on this machine sees the text as it is, unless told otherwise.
     let plain = Server::start(knows);
-    bench(&desk, &plain.base(), &["--out", "plain"]);
+    bench(&desk, &plain.base(), "--out plain");
     assert!(plain.log().iter().any(|r| r.body.to_string().contains("kim@example.org")));
 }
 
@@ -639,7 +591,7 @@ fn secret_is_redacted_where_its_name_is_gone() {
     let server = Server::start(knows);
     let sent = |out: &str, redact: &str| {
         let before = server.requests();
-        bench(&desk, &server.base(), &["--redact", redact, "--out", out]);
+        bench(&desk, &server.base(), &format!("--redact {redact} --out {out}"));
         let log = server.log();
         log[before..].iter().map(|request| request.body.to_string()).collect::<Vec<_>>()
     };

@@ -9,11 +9,8 @@ use std::time::Duration;
 use recap_core::tokens::Counter;
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, session};
+use crate::desk::{Desk, Line as _, Row, flat, session};
 use crate::recordings::shared;
-
-/// The row of a CSV file.
-type Row = BTreeMap<String, String>;
 
 /// A strategy whose proxy does what its name says; `keys` follow those of the stage.
 fn proxy(name: &str, keys: &str) -> String {
@@ -35,25 +32,25 @@ fn desk(name: &str, keys: &str) -> Desk {
 
 /// The rows of one strategy in `requests.csv`, without its name.
 fn requests(desk: &Desk, run: &str, strategy: &str) -> Vec<Row> {
-    let rows = desk.csv(&format!("{run}/requests.csv")).into_iter();
-    let rows = rows.filter(|row| row["strategy"] == strategy);
-    let nameless = rows.map(|mut row| {
+    let mut rows = desk.rows(&format!("{run}/requests.csv"), &[&format!("strategy={strategy}")]);
+    for row in &mut rows {
         row.remove("strategy");
         // What a provider refuses is lost for a strategy; `full` is a scale.
         if row["overflow"] == "true" {
             row.remove("references_kept");
         }
-        row
-    });
-    nameless.collect()
+    }
+    rows
 }
+
+/// A run of these strategies over recordings, without cuts, in `run`.
+const BENCH: &str = "bench --cuts none --out run";
 
 /// Runs `strategies` on a session, and holds each of their rows against that of `full`.
 #[track_caller]
 fn assert_nothing_changes(desk: &Desk, input: &str, strategies: &[&str]) {
-    let run = ["bench", input, "--cuts", "none", "--questions", "none", "--quiet", "--out", "run"];
-    let named = strategies.iter().flat_map(|name| ["--strategy", name]);
-    desk.good(&run.into_iter().chain(named).collect::<Vec<_>>());
+    let named: String = strategies.iter().map(|name| format!(" --strategy {name}")).collect();
+    desk.good(&format!("{BENCH} '{input}' --questions none --quiet{named}"));
     let full = requests(desk, "run", "full");
     assert!(!full.is_empty());
     for strategy in strategies {
@@ -129,9 +126,8 @@ fn shortened_results_lower_tokens_and_cost() {
         "cache_read_input_token_cost": 5e-7, "cache_creation_input_token_cost": 4e-6,
         "prompt_cache_min_tokens": 512}});
     desk.file("prices.json", prices.to_string());
-    let billed = ["--prices", "prices.json", "--agent-model", "claude-mine", "--out", "run"];
-    let run = ["bench", &session(), "--strategy", "cut.toml", "--cuts", "none"];
-    desk.good(&[&run[..], &billed].concat());
+    let billed = "--prices prices.json --agent-model claude-mine";
+    desk.good(&format!("{BENCH} SESSION --strategy cut.toml {billed}"));
     let (cut, full) = (requests(&desk, "run", "cut"), requests(&desk, "run", "full"));
     assert_eq!(cut.len(), 46);
     let number = |row: &Row, column: &str| row[column].parse::<f64>().unwrap();
@@ -172,11 +168,7 @@ fn failing_saver_is_one_row_with_its_reason() {
         ("error", "request 1: it answers with the error 500; its words: the grey heron"),
         ("alone", "request 1: it answered without asking the provider"),
         ("twice", "request 1: it asked the provider 2 times for one request of the agent"),
-        (
-            "drop",
-            "request 2: it drops the result of the call `toolu_1` and keeps the call: providers \
-             refuse that",
-        ),
+        ("drop", "request 2: it drops the result of the call `toolu_1` and keeps the call: provi"),
         ("role", "request 1: it turns a text of the role `user` into one of the role `assistant`"),
         ("grow", "request 1: it adds more than 8 MB to a request"),
         ("forgets", "request 1: the call `toolu_1` of the response does not come back"),
@@ -191,9 +183,7 @@ fn failing_saver_is_one_row_with_its_reason() {
             _ => "timeout = 60\nstart_timeout = 60",
         };
         let desk = desk(mode, limits);
-        let (file, input) = (format!("{mode}.toml"), "claude-code.jsonl");
-        let ran =
-            desk.recap(&["bench", input, "--strategy", &file, "--cuts", "none", "--out", "run"]);
+        let ran = desk.recap(&format!("{BENCH} claude-code.jsonl --strategy {mode}.toml"));
         assert_eq!(ran.code, 3, "{mode}: {ran:?}");
         assert_eq!(ran.err.matches("failed: ").count(), 1, "{mode}: {}", ran.err);
         assert!(ran.err.contains(reason), "{mode}: {}", ran.err);
@@ -209,12 +199,10 @@ fn failing_saver_is_one_row_with_its_reason() {
 #[test]
 fn failing_filter_is_one_row_with_its_reason() {
     let desk = Desk::with_sessions();
-    let filter = "filter:cat > /dev/null; echo about the grey heron >&2; exit 3";
-    let run = ["bench", "claude-code.jsonl", "--strategy", filter, "--cuts", "none"];
-    let ran = desk.recap(&[&run[..], &["--out", "run"]].concat());
+    let filter = "'filter:cat > /dev/null; echo about the grey heron >&2; exit 3'";
+    let ran = desk.recap(&format!("{BENCH} claude-code.jsonl --strategy {filter}"));
     assert_eq!(ran.code, 3, "{ran:?}");
-    let reason =
-        "result of `toolu_1`: it ended with exit status: 3; its words: about the grey heron";
+    let reason = "of `toolu_1`: it ended with exit status: 3; its words: about the grey heron";
     assert!(ran.err.contains(reason), "{}", ran.err);
     assert_eq!(requests(&desk, "run", "full").len(), 6);
 }
@@ -321,8 +309,9 @@ fn result_stands_where_its_answer_cannot_be_used() {
     let fails = "filter:case $RECAP_ARGUMENTS in *8.txt*) cat words >&2; exit 3;; \
                  *9.txt*) exit 0;; *) cat;; esac";
     let binary = "filter:case $RECAP_ARGUMENTS in *8.txt*|*9.txt*) printf '\\377';; *) cat;; esac";
-    let run = ["bench", "chat.json", "--cuts", "none", "--out", "run", "--wide"];
-    let ran = desk.good(&[&run[..], &["--strategy", fails, "--strategy", binary]].concat());
+    let bench = format!("{BENCH} chat.json");
+    let two = ["--wide", "--strategy", fails, "--strategy", binary].map(str::to_owned);
+    let ran = desk.good(&[bench.words(), two.to_vec()].concat());
     for told in [
         "1 of 12 results stand as recorded",
         "result of `c8`: it ended with exit status: 3)",
@@ -330,16 +319,14 @@ fn result_stands_where_its_answer_cannot_be_used() {
         "2 of 12 results stand as recorded",
         "result of `c8`: its answer is not UTF-8)",
     ] {
-        let shown = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(shown.contains(told), "{told}: {}", ran.out);
+        assert!(flat(&ran.out).contains(told), "{told}: {}", ran.out);
     }
     assert!(!ran.out.contains("heron"), "its words may quote the conversation");
     let (own, full) = (requests(&desk, "run", binary), requests(&desk, "run", "full"));
     assert!(own.iter().zip(&full).all(|(own, full)| own["tokens_sent"] == full["tokens_sent"]));
     // Where it fails at most of them, it measures nothing.
     let most = "filter:case $RECAP_ARGUMENTS in *1.txt*) cat;; *) echo heron >&2; exit 3;; esac";
-    let run = ["bench", "chat.json", "--cuts", "none", "--out", "most", "--strategy", most];
-    let ran = desk.recap(&run);
+    let ran = desk.recap(&format!("{bench} --strategy \"{most}\""));
     assert_eq!(ran.code, 3, "{ran:?}");
     let reason = "result of `c0`: it ended with exit status: 3; its words: heron";
     assert!(ran.err.contains(reason), "{}", ran.err);
@@ -399,9 +386,8 @@ fn no_key_or_home_reaches_saver() {
         ("HOME", &home),
         ("HARMLESS", "seen"),
     ];
-    let run =
-        ["bench", "claude-code.jsonl", "--strategy", "copy.toml", "--cuts", "none", "--quiet"];
-    let ran = desk.recap_with(&variables, &[&run[..], &["--out", "run"]].concat());
+    let run = format!("{BENCH} claude-code.jsonl --strategy copy.toml --quiet");
+    let ran = desk.recap_with(&variables, &run);
     assert_eq!(ran.code, 0, "{ran:?}");
     let seen = desk.json("environment");
     for (name, _) in &variables[..6] {
@@ -436,17 +422,14 @@ fn running_proxy_is_asked_by_its_address() {
     let mut command = Command::new("python3");
     command.args(["saver_proxy.py", "copy", &port, upstream]).current_dir(desk.path("."));
     let _proxy = Started(command.stdout(Stdio::null()).spawn().unwrap());
-    assert_nothing_changes(
-        &desk,
-        "claude-code.jsonl",
-        &[&format!("proxy:http://127.0.0.1:{port}")],
-    );
+    let address = format!("proxy:http://127.0.0.1:{port}");
+    assert_nothing_changes(&desk, "claude-code.jsonl", &[&address]);
     assert!(desk.path("headers").is_file(), "the requests passed it");
     let shown = |name: &str| desk.good(&["strategies", "show", name]).out;
-    assert!(!shown(&format!("proxy:http://127.0.0.1:{port}")).contains("with your rights"));
+    assert!(!shown(&address).contains("with your rights"));
     assert!(shown("copy.toml").contains("runs `python3 saver_proxy.py copy "));
     assert!(shown("filter:cat").contains("runs `sh -c cat` in "));
-    let error = desk.refused(&["bench", "pi.jsonl", "--strategy", "proxy:http://example.com"]);
+    let error = desk.refused("bench pi.jsonl --strategy proxy:http://example.com");
     assert!(error.contains("`http://example.com` is not on this machine"), "{error}");
 }
 
@@ -458,25 +441,19 @@ fn facts_that_saver_removed_are_lost_or_recovered() {
     let desk = desk("keep", tool);
     let plain = proxy("keep", "").replacen("name = \"keep\"", "name = \"plain\"", 1);
     desk.file("plain.toml", plain);
-    let strategies = ["--strategy", "keep.toml", "--strategy", "plain.toml"];
-    let windows = ["--window", "25%", "--window", "50%"];
-    let run = ["bench", &session(), "--questions", "none", "--quiet", "--out", "run"];
-    desk.good(&[&run[..], &windows, &strategies].concat());
-    assert_eq!(
-        desk.read("starts"),
-        "keep\nkeep\n",
-        "each was started once, for all cuts and windows"
-    );
-    let rows = desk.csv("run/cuts.csv");
+    let windows = "--window 25% --window 50%";
+    let bench = "bench SESSION --questions none --quiet --out run --strategy keep.toml,plain.toml";
+    desk.good(&format!("{bench} {windows}"));
+    assert_eq!(desk.read("starts"), "keep\nkeep\n", "once each, for all cuts and windows");
     let sum = |strategy: &str, column: &str| -> u32 {
-        let own = rows.iter().filter(|row| row["strategy"] == strategy);
-        own.map(|row| row[column].parse::<u32>().unwrap()).sum()
+        let own = desk.rows("run/cuts.csv", &[&format!("strategy={strategy}")]);
+        own.iter().map(|row| row[column].parse::<u32>().unwrap()).sum()
     };
     for column in ["facts", "verbatim", "partial"] {
         assert_eq!(sum("keep", column), sum("plain", column), "{column}");
     }
     let lost = sum("plain", "lost");
-    assert!(lost > 0, "{rows:?}");
+    assert!(lost > 0);
     assert_eq!((sum("plain", "recovered"), sum("full", "lost")), (0, 0));
     assert_eq!((sum("keep", "lost"), sum("keep", "recovered")), (0, lost));
 }
@@ -493,13 +470,12 @@ fn claimed_savings_are_read_or_their_absence_told() {
         (report("path = \"/\"", "/own"), Err("its report is not JSON: ")),
         (
             report("command = [\"sh\", \"-c\", \"exit 3\"]", "/own"),
-            Err("its report: it ended with exit status: 3"),
+            Err("ended with exit status: 3"),
         ),
     ];
     for (keys, expected) in cases {
         let desk = desk("copy", &keys);
-        let run = ["bench", "claude-code.jsonl", "--strategy", "copy.toml", "--cuts", "none"];
-        let ran = desk.recap(&[&run[..], &["--out", "run"]].concat());
+        let ran = desk.recap(&format!("{BENCH} claude-code.jsonl --strategy copy.toml"));
         match expected {
             Ok(claimed) => assert!(desk.read("run/cells.jsonl").contains(claimed), "{keys}"),
             Err(reason) => assert!(ran.err.contains(reason), "{keys}: {}", ran.err),
@@ -524,18 +500,18 @@ fn redacted_text_reaches_saver_and_real_text_returns() {
     desk.file("chat.json", json!({"model": "gpt-4.1", "messages": messages}).to_string());
     let copying = format!("filter:tee {}", desk.path("seen").display());
     let heading = format!("filter:tee {} | head -n 1", desk.path("seen").display());
-    let bench = |more: &[&str], out: &str| {
-        let run = ["bench", "chat.json", "--cuts", "none", "--questions", "none", "--out", out];
-        desk.good(&[&run, more].concat());
+    let bench = |strategy: &str, redact: &str, out: &str| {
+        let run = "bench chat.json --cuts none --questions none";
+        desk.good(&format!("{run} --strategy '{strategy}' --redact {redact} --out {out}"));
         desk.read("seen")
     };
-    assert!(bench(&["--strategy", &copying], "plain").contains(&secret));
-    let seen = bench(&["--strategy", &copying, "--redact", "yes"], "same");
+    assert!(bench(&copying, "no", "plain").contains(&secret));
+    let seen = bench(&copying, "yes", "same");
     assert!(!seen.contains(&secret) && seen.contains("GITHUB_TOKEN="), "{seen}");
     assert_eq!(requests(&desk, "same", &copying), requests(&desk, "same", "full"));
     // What is left of the result is counted with the secret itself.
-    bench(&["--strategy", &heading], "plain-head");
-    bench(&["--strategy", &heading, "--redact", "yes"], "head");
+    bench(&heading, "no", "plain-head");
+    bench(&heading, "yes", "head");
     assert_eq!(requests(&desk, "head", &heading), requests(&desk, "plain-head", &heading));
     assert_ne!(requests(&desk, "head", &heading), requests(&desk, "head", "full"));
 }
@@ -544,9 +520,8 @@ fn redacted_text_reaches_saver_and_real_text_returns() {
 #[test]
 fn filter_with_comma_is_one_strategy() {
     let desk = Desk::with_sessions();
-    let run = ["bench", "claude-code.jsonl", "--cuts", "none", "--out", "run"];
-    let named = ["--strategy", "prune,filter:sed -n 1,1p", "--strategy", "fifo,filter:cat"];
-    desk.good(&[&run[..], &named].concat());
+    let named = "--strategy 'prune,filter:sed -n 1,1p' --strategy fifo,filter:cat";
+    desk.good(&format!("{BENCH} claude-code.jsonl {named}"));
     for name in ["prune", "fifo", "filter:sed -n 1,1p", "filter:cat"] {
         assert_eq!(requests(&desk, "run", name).len(), 6, "{name}");
     }

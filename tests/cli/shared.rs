@@ -74,6 +74,8 @@ fn data(desk: &Desk) {
     desk.data_set("-home-adalove-acme", &session, &[]);
 }
 
+const BENCH: &str = "bench ./-home-adalove-acme --window 8k --strategy prune --out";
+
 /// What of it stands in a run folder, by what was planted.
 fn left(desk: &Desk, run: &str) -> Vec<String> {
     let files: Vec<String> =
@@ -89,12 +91,11 @@ fn left(desk: &Desk, run: &str) -> Vec<String> {
 fn shared_output_reveals_no_secret_path_or_name() {
     let desk = Desk::new();
     data(&desk);
-    let bench = ["bench", "./-home-adalove-acme", "--window", "8k", "--strategy", "prune"];
-    desk.good(&[&bench[..], &["--out", "worded"]].concat());
+    desk.good(&format!("{BENCH} worded"));
     std::fs::remove_file(desk.path("worded/texts.jsonl")).unwrap();
     let actual = left(&desk, "worded");
     assert!(actual.len() >= 16, "the session shows too little: {actual:?}");
-    let ran = desk.good(&[&bench[..], &["--no-text", "--out", "run"]].concat());
+    let ran = desk.good(&format!("{BENCH} run --no-text"));
     assert_eq!(left(&desk, "run"), [""; 0]);
     assert!(!ran.out.contains("adalove"), "{}", ran.out);
     let (bare, worded) = (desk.csv("run/references.csv"), desk.csv("worded/references.csv"));
@@ -137,13 +138,13 @@ fn short_result_is_not_guessed_from_hash() {
         let words = text.split(|c: char| !c.is_ascii_hexdigit());
         words.filter(|word| hashes.contains(*word)).count()
     };
-    let bench = ["bench", "safe.json", "--strategy", "fifo", "--out"];
-    desk.good(&[&bench[..], &["worded"]].concat());
+    let bench = "bench safe.json --strategy fifo --out";
+    desk.good(&format!("{bench} worded"));
     assert!(hits("worded") > 0, "a run with text has the hash");
-    desk.good(&[&bench[..], &["run", "--no-text"]].concat());
+    desk.good(&format!("{bench} run --no-text"));
     assert_eq!(hits("run"), 0);
     // The hashes are the same in the next run over the same session.
-    desk.good(&[&bench[..], &["again", "--no-text"]].concat());
+    desk.good(&format!("{bench} again --no-text"));
     assert_eq!(desk.read("run/cells.jsonl"), desk.read("again/cells.jsonl"));
 }
 
@@ -151,8 +152,7 @@ fn short_result_is_not_guessed_from_hash() {
 fn a_run_is_rendered_for_sharing_afterwards() {
     let desk = Desk::new();
     data(&desk);
-    let bench = ["bench", "./-home-adalove-acme", "--window", "8k", "--strategy", "prune"];
-    desk.good(&[&bench[..], &["--out", "run"]].concat());
+    desk.good(&format!("{BENCH} run"));
     desk.good(&["report", "run", "--no-text"]);
     // What the run kept for itself stays.
     for name in ["cells.jsonl", "times.jsonl", "texts.jsonl", "manifest.json"] {

@@ -1,6 +1,6 @@
 //! `recap show`: the exact context of one request, and that after a cut.
 
-use crate::desk::{Desk, message};
+use crate::desk::{Desk, flat, message};
 
 /// What `show` prints below its last headline.
 fn differences(out: &str) -> &str {
@@ -8,20 +8,15 @@ fn differences(out: &str) -> &str {
 }
 
 /// A session of the bundled data, cut at five places.
-const CUT: [&str; 5] = ["show", "quickstart", "--session", "parcel-service", "--cut"];
+const CUT: &str = "show quickstart --session parcel-service --cut";
 
-fn show_cut(arguments: &[&str]) -> String {
-    Desk::new().good(&[&CUT, arguments].concat()).out
+fn show_cut(arguments: &str) -> String {
+    Desk::new().good(&format!("{CUT} {arguments}")).out
 }
 
 /// What it prints of the facts that the agent needed.
 fn stakes(out: &str) -> &str {
     out.split_once(" facts that the agent needed\n").expect("the headline is there").1
-}
-
-/// Without the ends of lines that a width made.
-fn in_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
 /// Facts in a state, as printed.
@@ -34,42 +29,33 @@ fn in_state(out: &str, state: &str) -> usize {
 #[test]
 fn cut_shows_context_and_facts_as_bench_does() {
     let desk = Desk::new();
-    let small = ["--limit", "1", "--depth", "1", "--strategy", "claude-code", "--out", "run"];
-    desk.good(&[&["replay", "quickstart", "--quiet"], &small[..]].concat());
-    let rows = desk.csv("run/cuts.csv");
-    let rows: Vec<_> = rows.iter().filter(|row| row["strategy"] == "claude-code").collect();
+    desk.good("replay quickstart --quiet --limit 1 --depth 1 --strategy claude-code --out run");
+    let rows = desk.rows("run/cuts.csv", &["strategy=claude-code"]);
     assert_eq!(rows.len(), 5);
-    let out = desk.good(&[&CUT[..], &["4", "--strategy", "claude-code"]].concat()).out;
-    let row = rows[3];
+    let out = show_cut("4 --strategy claude-code");
+    let row = &rows[3];
     let head = format!("claude-code · cut 4 of 5, depth 1 · request {} of 169", row["cut"]);
     assert!(out.contains(&head), "{out}");
-    let sent = format!(
-        "sent right after the cut: {} tokens in 1 message at a window of",
-        row["tokens_after"]
-    );
-    assert!(
-        out.replace(',', "").contains(&sent) && out.contains("written by the strategy · "),
-        "{out}"
-    );
+    let sent = row["tokens_after"].to_owned() + " tokens in 1 message at a window of";
+    assert!(out.replace(',', "").contains(&format!("sent right after the cut: {sent}")), "{out}");
+    assert!(out.contains("written by the strategy · "), "{out}");
     assert!(!differences(&out).starts_with(" none"), "{out}");
     for state in ["verbatim", "carried", "bare", "partial", "lost", "recovered"] {
         assert_eq!(in_state(&out, state).to_string(), row[state], "{state}\n{out}");
     }
-    let facts = desk.csv("run/facts.csv");
-    let own = facts.iter().filter(|fact| fact["strategy"] == "claude-code");
-    let own: Vec<_> = own.filter(|fact| fact["cut"] == row["cut"]).collect();
+    let own = desk.rows("run/facts.csv", &["strategy=claude-code", &format!("cut={}", row["cut"])]);
     assert_eq!(own.len().to_string(), row["facts"]);
     for fact in own {
         let (name, request) = (&fact["fact"], &fact["request"]);
         let line = format!(" - {name} · {} · used by request {request}, number", fact["class"]);
-        assert!(in_one_line(stakes(&out)).contains(&line), "{line}\n{out}");
+        assert!(flat(stakes(&out)).contains(&line), "{line}\n{out}");
     }
 }
 
 #[test]
 fn long_session_is_cut_at_smaller_window() {
     let window = |depth: &str| -> u64 {
-        let out = show_cut(&["3", "--strategy", "fifo", "--depth", depth, "--diff"]);
+        let out = show_cut(&format!("3 --strategy fifo --diff --depth {depth}"));
         let out = out.replace(',', "");
         let rest = out.split_once("at a window of ").unwrap().1;
         rest.split_once(' ').unwrap().0.parse().unwrap()
@@ -79,22 +65,20 @@ fn long_session_is_cut_at_smaller_window() {
 
 #[test]
 fn context_of_request_that_uses_a_fact_is_shown() {
-    let context = |more: &[&str]| {
-        let out = show_cut(&[&["4", "--strategy", "fifo"], more].concat());
+    let context = |more: &str| {
+        let out = show_cut(&format!("4 --strategy fifo {more}"));
         let (facts, context) = out.split_once(" the context of request ").unwrap();
         let first = facts.split_once("· request ").unwrap().1.split_once(' ').unwrap().0;
         (first.parse::<u32>().unwrap(), context.to_owned())
     };
-    let (first, right_after) = context(&[]);
+    let (first, right_after) = context("");
     assert!(right_after.starts_with(&format!("{first}\n")), "{right_after}");
-    let later = (first + 5).to_string();
-    let (_, behind) = context(&["--request", &later]);
+    let later = first + 5;
+    let (_, behind) = context(&format!("--request {later}"));
     assert!(behind.starts_with(&format!("{later}\n")) && behind.len() != right_after.len());
     let desk = Desk::new();
-    let refused = |request: u32| {
-        let request = request.to_string();
-        desk.refused(&[&CUT[..], &["4", "--strategy", "fifo", "--request", &request]].concat())
-    };
+    let refused =
+        |request: u32| desk.refused(&format!("{CUT} 4 --strategy fifo --request {request}"));
     let before = format!("request {} is not looked at after this cut", first - 1);
     assert!(refused(first - 1).contains(&before));
     assert!(refused(first + 40).contains(&format!("--request takes {first} to ")));
@@ -110,13 +94,11 @@ fn what_a_strategy_told_the_user_is_shown_from_then_on() {
     };
     let messages: Vec<_> = (0..).zip([9_000, 10, 10, 10]).map(said).collect();
     desk.file("talk.jsonl", format!("{}\n", serde_json::json!({"id": "t", "messages": messages})));
-    let at = |request: &str| {
-        let lis = ["show", "talk.jsonl", "--strategy", "lis", "--window", "10000", "--no-scale"];
-        desk.good(&[&lis[..], &["--request", request]].concat()).out
-    };
+    let show = "show talk.jsonl --strategy lis --window 10000 --no-scale --request";
+    let at = |request: u32| desk.good(&format!("{show} {request}")).out;
     // The first request is above 80 % of the budget; the user is back after 75 seconds.
-    assert!(!at("0").contains("told to the user"), "{}", at("0"));
-    let told = at("1");
+    assert!(!at(0).contains("told to the user"), "{}", at(0));
+    let told = at(1);
     let (_, notices) = told.split_once("told to the user by then").expect(&told);
     assert!(notices.contains("⚙️ Compacted (9k → ") && notices.contains("/10k ("), "{notices}");
 }

@@ -38,18 +38,11 @@ fn no_strategy_hides_what_it_runs() {
     let ran = desk.good(&["strategies", "show", "mine.toml"]);
     assert_tame(&ran);
     let actual = ran.last();
-    assert!(
-        actual.starts_with(r#"runs `sh -c "touch gone \u{1b}[8mtouch gone\u{1b}[0m\rls"#),
-        "{actual}"
-    );
-    assert!(
-        actual.contains(r"\u{202e}gpj.x") && actual.contains(r#"z\u{200b}\u{feff}"#),
-        "{actual}"
-    );
-    assert!(
-        actual.contains("\" \"\"` in ") && actual.ends_with("only if you trust it"),
-        "{actual}"
-    );
+    let begins = r#"runs `sh -c "touch gone \u{1b}[8mtouch gone\u{1b}[0m\rls"#;
+    assert!(actual.starts_with(begins) && actual.ends_with("only if you trust it"), "{actual}");
+    for part in [r"\u{202e}gpj.x", r"z\u{200b}\u{feff}", "\" \"\"` in "] {
+        assert!(actual.contains(part), "{part}: {actual}");
+    }
     // Its source is one line, whatever stands in it.
     assert!(ran.out.lines().nth(2).unwrap().contains("runs `true` in /tmp"), "{}", ran.out);
     assert_tame(&desk.recap(&["strategies", "check", "mine.toml"]));
@@ -106,21 +99,13 @@ fn no_command_obeys_data_set_text() {
         assert_tame(&desk.recap(&["bench", "data", "--verbose", "--window", "8k", "--out", run]));
     }
     assert_tame(&desk.recap(&["bench", "data", "--dry-run"]));
-    for command in [&["compare", "a", "b"][..], &["compare", "a", "b", "--format", "md"]] {
-        assert_tame(&desk.recap(command));
+    for line in ["compare a b", "compare a b --format md", "report a"] {
+        assert_tame(&desk.recap(line));
     }
-    assert_tame(&desk.recap(&["report", "a"]));
-    assert_tame(&desk.recap(&[
-        "show",
-        "data",
-        "--strategy",
-        "full",
-        "--session",
-        HIDING,
-        "--request",
-        "99",
-    ]));
-    assert_tame(&desk.recap(&["show", "data", "--strategy", "full", "--session", "other"]));
+    let show = ["show", "data", "--strategy", "full", "--request", "99", "--session"];
+    for session in [HIDING, "other"] {
+        assert_tame(&desk.recap(&[&show[..], &[session]].concat()));
+    }
     for file in desk.list("a").iter().filter(|name| name.ends_with(".csv")) {
         let text = desk.read(&format!("a/{file}"));
         let obeyed = |c: char| c.is_control() && !"\r\n\t".contains(c) || c == '\u{202e}';
@@ -173,61 +158,49 @@ fn no_name_of_a_file_is_obeyed() {
 fn error_quotes_at_most_200_characters_of_value() {
     let desk = Desk::with_sessions();
     let long = "x".repeat(20_000);
-    let message = |role: &str, more: &str| format!(r#"{{"role":"{role}","content":"a"{more}}}"#);
-    let files = [
-        ("role.json", format!("[{},{}]", message("user", ""), message(&long, ""))),
+    let head = "version = 1\nname = \"a\"\nsummary = \"\"\nsource = \"\"\n[[stage]]\n";
+    let stage = "mechanism = \"LONG\"\nat = \"request\"\nwhen = \"always\"\n";
+    for (name, text) in [
+        ("role.json", r#"[{"role":"user","content":"a"},{"role":"LONG","content":"a"}]"#),
         (
             "call.jsonl",
-            format!(
-                r#"{{"id":"a","messages":[{{"id":"m0","role":"tool","blocks":[{{"type":"tool_result","call":"{long}","text":"x"}}]}}]}}"#
-            ),
+            r#"{"id":"a","messages":[{"id":"m0","role":"tool","blocks":[{"type":"tool_result","call":"LONG","text":"x"}]}]}"#,
         ),
         (
             "shape.json",
-            format!(
-                r#"[{{"role":"user","content":"a"}},{{"role":"assistant","content":"b","tool_calls":"{long}"}}]"#
-            ),
+            r#"[{"role":"user","content":"a"},{"role":"assistant","content":"b","tool_calls":"LONG"}]"#,
         ),
-        ("mine.toml", format!("version = \"{long}\"")),
-        ("unknown.toml", format!("version = 1\n{long} = 1\n")),
-        (
-            "mechanism.toml",
-            format!(
-                "version = 1\nname = \"a\"\nsummary = \"\"\nsource = \"\"\n[[stage]]\nmechanism = \"{long}\"\nat = \"request\"\nwhen = \"always\"\n"
-            ),
-        ),
-    ];
-    for (name, text) in &files {
-        desk.file(name, text);
-    }
-    let typed = long.as_str();
-    let set = format!("{typed}=1");
-    let rule = format!("{typed} < 1");
-    for command in [
-        &["bench", "role.json"][..],
-        &["bench", "call.jsonl"],
-        &["bench", "shape.json"],
-        &["strategies", "show", "mine.toml"],
-        &["strategies", "show", "unknown.toml"],
-        &["strategies", "show", "mechanism.toml"],
-        &["bench", "pi.jsonl", "--strategy", typed],
-        &["bench", "pi.jsonl", "--set", &set],
-        &["bench", "pi.jsonl", "--format", typed],
-        &["bench", "pi.jsonl", "--window", typed],
-        &["bench", "pi.jsonl", "--answerer", typed],
-        &["bench", "pi.jsonl", "--fail-on", &rule],
-        &["bench", "pi.jsonl", "--seed", typed],
-        &["bench", "pi.jsonl", "--tokens", typed],
-        &["show", "pi.jsonl", "--strategy", "full", "--session", typed],
-        &["datasets", "show", typed],
-        &["models", "show", typed],
-        &["import", typed, "pi.jsonl", "-o", "out"],
-        &[typed],
+        ("mine.toml", "version = \"LONG\""),
+        ("unknown.toml", "version = 1\nLONG = 1\n"),
+        ("mechanism.toml", &format!("{head}{stage}")),
     ] {
-        let ran = desk.recap(command);
+        desk.file(name, text.replace("LONG", &long));
+    }
+    for line in [
+        "bench role.json",
+        "bench call.jsonl",
+        "bench shape.json",
+        "strategies show mine.toml",
+        "strategies show unknown.toml",
+        "strategies show mechanism.toml",
+        "bench pi.jsonl --strategy LONG",
+        "bench pi.jsonl --set LONG=1",
+        "bench pi.jsonl --format LONG",
+        "bench pi.jsonl --window LONG",
+        "bench pi.jsonl --answerer LONG",
+        "bench pi.jsonl --fail-on 'LONG < 1'",
+        "bench pi.jsonl --seed LONG",
+        "bench pi.jsonl --tokens LONG",
+        "show pi.jsonl --strategy full --session LONG",
+        "datasets show LONG",
+        "models show LONG",
+        "import LONG pi.jsonl -o out",
+        "LONG",
+    ] {
+        let ran = desk.recap(&line.replace("LONG", &long));
         assert_eq!(ran.code, 2, "{}", &ran.err[..ran.err.len().min(2_000)]);
         let longest = ran.err.split(|c| c != 'x').map(str::len).max().unwrap();
-        assert!((0..=200).contains(&longest), "{longest}: {:?}", &command[..1]);
+        assert!((0..=200).contains(&longest), "{longest}: {line}");
     }
     let refused = desk.refused(&["bench", "role.json"]);
     assert!(refused.contains(&format!("unknown role `{}…`", "x".repeat(200))), "{refused}");

@@ -14,8 +14,7 @@ use crate::recordings::shared;
 fn desk(sessions: &[(&str, Vec<Json>)]) -> Desk {
     let desk = Desk::new();
     for (name, records) in sessions {
-        let lines: Vec<String> = records.iter().map(Json::to_string).collect();
-        desk.file(&format!("logs/{name}.jsonl"), lines.join("\n"));
+        desk.log(&format!("logs/{name}.jsonl"), records);
     }
     desk
 }
@@ -25,12 +24,10 @@ fn six() -> Desk {
     desk(&names.map(|name| (name, session(name, 25))))
 }
 
-const RUN: [&str; 8] =
-    ["bench", "logs", "--strategy", "prune", "--questions", "none", "--quiet", "--out"];
+const RUN: &str = "bench logs --strategy prune --questions none --quiet --out run";
 
-fn sizes(desk: &Desk, run: &str) -> Json {
-    let text = desk.read(&format!("{run}/summary.json"));
-    serde_json::from_str::<Json>(&text).unwrap()["sizes"].clone()
+fn sizes(desk: &Desk) -> Json {
+    desk.json("run/summary.json")["sizes"].clone()
 }
 
 /// USD per million at claude-opus-4-6: read 0.5, written for an hour 10, output 25; no other
@@ -47,7 +44,7 @@ fn sizes(desk: &Desk, run: &str) -> Json {
 #[test]
 fn bill_at_a_size_is_that_worked_out_by_hand() {
     let desk = six();
-    desk.good(&[&RUN[..], &["run", "--compact-at", "200k"]].concat());
+    desk.good(&format!("{RUN} --compact-at 200k"));
     let row = desk.csv("run/sizes.csv").remove(0);
     let read = |prompts: std::ops::Range<u64>, gone: f64| -> f64 {
         prompts.map(|n| (20_000.0 * n as f64 - gone) * 0.5e-6).sum()
@@ -65,12 +62,12 @@ fn bill_at_a_size_is_that_worked_out_by_hand() {
     assert!((number("usd") - usd).abs() < 1e-9, "{row:?}, expected {usd}");
     assert_eq!((&*row["compactions_today"], &*row["compactions"]), ("0", "2"));
     // What people read has the same figures.
-    let all = sizes(&desk, "run");
+    let all = sizes(&desk);
     assert!((all["today_usd"].as_f64().unwrap() - 6.0 * today).abs() < 1e-6);
     let size = &all["sizes"][0];
     assert!((size["usd"].as_f64().unwrap() - 6.0 * usd).abs() < 1e-6, "{size}");
     assert_eq!((size["cheaper"].as_u64(), size["compactions"].as_u64()), (Some(6), Some(12)));
-    let text = desk.good(&["report", "run"]).out;
+    let text = desk.good("report run").out;
     let bill = format!("${:.2}", 6.0 * usd);
     for words in [&*bill, "200k", "$48.38", "\"autoCompactWindow\": 233000"] {
         assert!(text.contains(words), "{words}: {text}");
@@ -81,21 +78,19 @@ fn bill_at_a_size_is_that_worked_out_by_hand() {
 #[test]
 fn sizes_are_the_same_whatever_windows_a_run_names() {
     let desk = six();
-    let known: Vec<(Json, String)> = [
-        &["--window", "native"][..],
-        &["--window", "100k"],
-        &["--window", "25%", "--window", "1m"],
-        &["--window", "200k", "--no-scale", "--cuts", "none"],
-        &["--agent-model", "gpt-5.5"],
-    ]
-    .iter()
-    .map(|windows| {
-        desk.good(&[&RUN[..], &["run"], windows].concat());
-        let own = sizes(&desk, "run");
-        desk.good(&["report", "run"]);
+    let runs = [
+        "--window native",
+        "--window 100k",
+        "--window 25% --window 1m",
+        "--window 200k --no-scale --cuts none",
+        "--agent-model gpt-5.5",
+    ];
+    let known = runs.map(|windows| {
+        desk.good(&format!("{RUN} {windows}"));
+        let own = sizes(&desk);
+        desk.good("report run");
         (own, desk.read("run/sizes.csv"))
-    })
-    .collect();
+    });
     assert!(known[0].0["advised"]["Ok"].is_number(), "{}", known[0].0);
     assert!(known.iter().all(|one| *one == known[0]), "{known:?}");
 }
@@ -112,20 +107,18 @@ fn forks_are_counted_once_and_are_a_family() {
         records
     };
     let desk = desk(&[("a", session("a", 25)), ("b", session("b", 25)), ("g", fork(20))]);
-    let told = desk.good(&[&RUN[..], &["run"]].concat()).out;
-    assert_eq!(sizes(&desk, "run")["none"], json!({"reason": "few", "families": 2}));
+    let told = desk.good(RUN).out;
+    assert_eq!(sizes(&desk)["none"], json!({"reason": "few", "families": 2}));
     assert!(told.contains("three sessions that are no forks of each other"), "{told}");
     let today = |session: &str| {
-        let rows = desk.csv("run/receipt.csv");
-        let own = rows.iter().filter(|row| row["session"] == session && row["model"] == "ALL");
-        own.map(|row| row["usd"].parse::<f64>().unwrap_or(0.0)).fold(0.0, f64::max)
+        let own = desk.rows("run/receipt.csv", &[&format!("session={session}"), "model=ALL"]);
+        own.iter().map(|row| row["usd"].parse::<f64>().unwrap_or(0.0)).fold(0.0, f64::max)
     };
     // The last five of 25 requests are its own.
     assert!(today("g") < 0.5 * today("a"), "{} {}", today("g"), today("a"));
     // The same of files that are named one by one.
     let rows = desk.csv("run/receipt.csv");
-    let files = ["logs/a.jsonl", "logs/b.jsonl", "logs/g.jsonl"];
-    desk.good(&[&["bench"], &files[..], &RUN[2..], &["run"]].concat());
+    desk.good(&RUN.replace("logs", "logs/a.jsonl logs/b.jsonl logs/g.jsonl"));
     assert_eq!(desk.csv("run/receipt.csv"), rows);
 }
 
@@ -133,14 +126,14 @@ fn forks_are_counted_once_and_are_a_family() {
 #[test]
 fn without_an_answer_a_sentence_says_what_to_do() {
     let short = desk(&["a", "b", "c"].map(|name| (name, session(name, 4))));
-    let told = short.good(&[&RUN[..], &["run"]].concat()).out;
+    let told = short.good(RUN).out;
     assert!(told.contains("the largest prompt has 80k tokens"), "{told}");
     let mut unpriced = ["a", "b", "c"].map(|name| (name, session(name, 25)));
     for (_, records) in &mut unpriced {
         let answers = records.iter_mut().filter(|record| record["type"] == "assistant");
         answers.for_each(|record| record["message"]["model"] = json!("house-model-1"));
     }
-    let told = desk(&unpriced).good(&[&RUN[..], &["run"]].concat()).out;
+    let told = desk(&unpriced).good(RUN).out;
     assert!(told.contains("house-model-1") && told.contains("--prices FILE"), "{told}");
     assert!(!told.contains("Compacting at"), "{told}");
 }
@@ -148,31 +141,24 @@ fn without_an_answer_a_sentence_says_what_to_do() {
 #[test]
 fn wrong_sizes_and_rules_about_them_are_refused() {
     let desk = six();
-    let wrong = |more: &[&str]| {
-        let ran = desk.recap(&[&RUN[..], &["run"], more].concat());
-        assert_eq!(ran.code, 2, "{ran:?}");
-        ran.err
+    let run = |more: &str, code| {
+        let ran = desk.recap(&format!("{RUN} {more}"));
+        assert_eq!(ran.code, code, "{ran:?}");
+        ran.err + &ran.out
     };
     for size in ["0", "soon", "25%", "11m"] {
-        let told = wrong(&["--compact-at", size]);
+        let told = run(&format!("--compact-at {size}"), 2);
         assert!(told.contains("is no size of a prompt"), "{size}: {told}");
     }
-    let rule = ["--fail-on", "cost_usd@claude-code at 130k > 40"];
-    assert!(wrong(&rule).contains("add `--compact-at 130k`"));
-    let run = |limit: &str, code| {
-        let rule = format!("cost_usd@claude-code at 200k > {limit}");
-        let more = ["run", "--compact-at", "200k", "--fail-on", &rule];
-        let ran = desk.recap(&[&RUN[..], &more].concat());
-        assert_eq!(ran.code, code, "{ran:?}");
-        ran
-    };
-    run("50", 0);
+    let told = run("--fail-on 'cost_usd@claude-code at 130k > 40'", 2);
+    assert!(told.contains("add `--compact-at 130k`"), "{told}");
+    run("--compact-at 200k --fail-on 'cost_usd@claude-code at 200k > 50'", 0);
     desk.file("recap.toml", "compact-at = [\"90k\", \"250000\"]");
-    desk.good(&[&RUN[..], &["run"]].concat());
-    let named: Vec<Json> = sizes(&desk, "run")["sizes"].as_array().unwrap().clone();
+    desk.good(RUN);
+    let named: Vec<Json> = sizes(&desk)["sizes"].as_array().unwrap().clone();
     let named: Vec<u64> = named.iter().map(|row| row["size"].as_u64().unwrap()).collect();
     assert_eq!(named, [90_000, 250_000]);
-    let told = run("40", 1).out;
+    let told = run("--compact-at 200k --fail-on 'cost_usd@claude-code at 200k > 40'", 1);
     assert!(told.contains("claude-code at 200k"), "{told}");
 }
 
@@ -245,7 +231,7 @@ fn every_dollar_and_share_of_a_sentence_is_a_cell() {
         // What the agent's own compactions kept is a row of the brief table.
         let first = told.find(" compacts at ").or(told.find("\n strategy ")).expect("a table");
         let brief = told[first..].split_once("\n sure ").expect("how sure it is").0;
-        let wide = desk.good(&["report", "run", "--wide"]).out;
+        let wide = desk.good("report run --wide").out;
         let (said, tables) = wide.split_once("\n next ").expect("what to do next");
         let answer = desk.json("run/summary.json")["answer"].clone();
         let sentences = ["answer", "how_sure", "doubt", "basis", "lost", "harness"];
@@ -272,7 +258,7 @@ fn savings_match_an_independent_simulation() {
         let told = desk.good(&[&["bench"], &paths[..], &run[..]].concat()).out;
         let (said, table) = above_sizes(&told);
         assert_figures_are_cells(said, table);
-        let own = sizes(&desk, "run");
+        let own = sizes(&desk);
         let rows = own["sizes"].as_array().unwrap();
         let value = |name: &str| own["quantities"][name]["value"].clone();
         let quantities = json!({

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::desk::Desk;
+use crate::desk::{Desk, flat};
 
 /// Without cache breakpoints, so that a smaller prompt is always a cheaper one. Of results all but
 /// the newest one go above 18,000 tokens of a window of 20,000.
@@ -39,18 +39,17 @@ fn desk(sessions: usize, uses: impl Fn(usize) -> bool) -> Desk {
     desk
 }
 
-const RUN: [&str; 8] =
-    ["tune", "many", "--strategy", "mine.toml", "--window", "20k", "--out", "run"];
+const TUNE: &str = "tune many --strategy mine.toml --window 20k";
 
-fn tuned(desk: &Desk, more: &[&str]) -> (Json, String) {
-    let printed = desk.good(&[&RUN[..], more].concat()).out;
-    (desk.json("run/summary.json")["tuned"].clone(), printed)
+fn tuned(desk: &Desk, more: &str) -> (Json, String) {
+    let printed = desk.good(&format!("{TUNE} --out run {more}")).out;
+    (desk.json("run/summary.json")["tuned"].clone(), flat(&printed))
 }
 
 #[test]
 fn earlier_triggers_keep_less_over_the_replay() {
     let desk = desk(4, |_| true);
-    let (found, printed) = tuned(&desk, &["--compact-at", "5k,17k"]);
+    let (found, printed) = tuned(&desk, "--compact-at 5k,17k");
     // Projects of equal size take turns: p0 and p2 choose, p1 and p3 judge. At 5,000 tokens the
     // first result is cleared before the last request, at 17,000 and 18,000 nothing is.
     let kept = |at: usize, half: &str| {
@@ -59,11 +58,9 @@ fn earlier_triggers_keep_less_over_the_replay() {
     };
     // The page has the picture, with the author's setting named.
     let page = desk.read("run/report.html");
-    assert!(
-        page.contains("<figure><svg role=\"img\" ")
-            && page.contains("bill, what is lost fetched again"),
-        "the picture"
-    );
+    for part in ["<figure><svg role=\"img\" ", "bill, what is lost fetched again"] {
+        assert!(page.contains(part), "the picture");
+    }
     for half in ["choosing", "held_back"] {
         assert_eq!(kept(0, half), (json!(2.0), json!(1.0), json!("admissible")), "{found}");
         assert_eq!(kept(1, half), (json!(2.0), json!(0.0), json!("keeps-less")), "{found}");
@@ -71,26 +68,22 @@ fn earlier_triggers_keep_less_over_the_replay() {
     }
     assert_eq!(found["recommended"], json!(0));
     let why = "Keep the author's settings: of 2 other settings 1 is no better, 1 keeps less.";
-    assert!(printed.replace('\n', " ").contains(why), "{printed}");
+    assert!(printed.contains(why), "{printed}");
     // A row of the table is the sum of rows of single sessions.
-    let rows = desk.csv("run/sessions.csv");
     let of = |session: &str| {
-        let is = |row: &&std::collections::BTreeMap<String, String>| {
-            row["session"] == session && row["strategy"] == "mine[compact_at=5000]"
-        };
-        let row = rows.iter().find(is).unwrap();
-        let figure = |name: &str| row[name].parse::<f64>().unwrap();
-        (figure("cost_usd_refetch"), figure("references"), figure("references_kept"))
+        let key = ["strategy=mine[compact_at=5000]", &format!("session={session}")];
+        let row = desk.row("run/sessions.csv", &key);
+        ["cost_usd_refetch", "references", "references_kept"]
+            .map(|name| row[name].parse::<f64>().unwrap())
     };
     let (first, second) = (of("s0"), of("s2"));
-    assert_eq!((first.1, first.2), (1.0, 0.0));
-    let frontier = desk.csv("run/frontier.csv");
-    let row = frontier.iter().find(|row| row["setting"] == "compact_at=5000").unwrap();
+    assert_eq!(first[1..], [1.0, 0.0]);
+    let row = desk.row("run/frontier.csv", &["setting=compact_at=5000"]);
     let usd: f64 = row["usd"].parse().unwrap();
-    assert!((usd - first.0 - second.0).abs() < 1e-6, "{usd}");
+    assert!((usd - first[0] - second[0]).abs() < 1e-6, "{usd}");
     assert_eq!((row["kept"].as_str(), row["held_kept_difference"].as_str()), ("0", "-1"));
     // The run is one like any other.
-    let again = desk.good(&["report", "run"]).out;
+    let again = desk.good("report run").out;
     assert!(again.contains("Keep the author's settings"), "{again}");
 }
 
@@ -98,7 +91,7 @@ fn earlier_triggers_keep_less_over_the_replay() {
 fn cheaper_setting_that_keeps_the_same_is_recommended() {
     let desk = desk(4, |_| true);
     let cached = "cache_breakpoints=[\"preamble\", \"previous\", \"newest\"]";
-    let (found, printed) = tuned(&desk, &["--set", cached]);
+    let (found, printed) = tuned(&desk, &format!("--set '{cached}'"));
     assert_eq!((&found["recommended"], &found["unit"]), (&json!(1), &json!("project")));
     let own = &found["settings"][1];
     assert_eq!((&own["changes"], &own["frontier"]), (&json!(cached), &json!(true)), "{found}");
@@ -108,17 +101,15 @@ fn cheaper_setting_that_keeps_the_same_is_recommended() {
         assert!((saving - (1.0 - usd(1) / usd(0))).abs() < 1e-5 && saving > 0.1, "{found}");
     }
     let set = format!("--strategy mine.toml --set 'mine.toml: {cached}'");
-    let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(printed.contains("Use cache_breakpoints=") && printed.contains(&set), "{printed}");
-    let set = format!("mine.toml: {cached}");
-    desk.good(&["bench", "many", "--strategy", "mine.toml", "--set", &set, "--dry-run"]);
+    desk.good(&format!("bench many {set} --dry-run"));
 }
 
 #[test]
 fn setting_that_loses_on_the_half_held_back_is_not_recommended() {
     // Only the sessions that judge use what the first result said.
     let desk = desk(4, |at| at % 2 == 1);
-    let (found, printed) = tuned(&desk, &["--compact-at", "5k"]);
+    let (found, printed) = tuned(&desk, "--compact-at 5k");
     let own = &found["settings"][1];
     assert_eq!(own["choosing"]["admission"], json!("admissible"), "{found}");
     assert_eq!(own["held_back"]["admission"], json!("keeps-less"), "{found}");
@@ -126,13 +117,13 @@ fn setting_that_loses_on_the_half_held_back_is_not_recommended() {
     let why = "compact_at=5000 is the cheapest admissible setting where it was chosen, but on the \
                half held back";
     assert!(found["because"].as_str().unwrap().starts_with(why), "{found}");
-    assert!(printed.replace('\n', " ").contains("facts kept 0 %, the author's 100 %"), "{printed}");
+    assert!(printed.contains("facts kept 0 %, the author's 100 %"), "{printed}");
 }
 
 #[test]
 fn without_values_the_numbers_of_the_strategy_are_varied() {
     let desk = desk(2, |_| true);
-    let plan = desk.good(&[&RUN[..6], &["--dry-run", "--json"]].concat()).out;
+    let plan = desk.good(&format!("{TUNE} --dry-run --json")).out;
     let plan: Json = serde_json::from_str(&plan).unwrap();
     let known =
         ["mine", "mine[1.keep_results=2]", "mine[1.when.share=0.675]", "mine[1.when.share=1.0]"];
@@ -142,6 +133,6 @@ fn without_values_the_numbers_of_the_strategy_are_varied() {
 
 #[test]
 fn single_session_is_not_divided() {
-    let (found, _) = tuned(&desk(1, |_| true), &["--compact-at", "5k"]);
+    let (found, _) = tuned(&desk(1, |_| true), "--compact-at 5k");
     assert_eq!(found["because"], json!("one project or session alone cannot be divided"));
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value as Json;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Row};
 use crate::recordings::shared;
 
 /// Folders of recordings that report usage.
@@ -175,17 +175,16 @@ fn of_session(session: &Json) -> Figures {
 }
 
 /// The rows of `validation.csv` of a run over a folder, by session.
-fn billed(desk: &Desk, folder: &Path) -> BTreeMap<String, BTreeMap<String, String>> {
-    let name = format!("run-{}", folder.file_name().unwrap().to_str().unwrap());
-    let run = ["bench", folder.to_str().unwrap(), "--strategy", "full", "--cuts", "none"];
-    desk.recap(&[&run[..], &["--questions", "none", "--quiet", "--out", &name]].concat());
-    let rows = desk.csv(&format!("{name}/validation.csv"));
+fn billed(desk: &Desk, folder: &Path) -> BTreeMap<String, Row> {
+    let bench = "--strategy full --cuts none --questions none --quiet --out run";
+    desk.recap(&format!("bench '{}' {bench}", folder.display()));
+    let rows = desk.csv("run/validation.csv");
     rows.into_iter().map(|row| (row["session"].clone(), row)).collect()
 }
 
 /// Whether the prompts that a row of `validation.csv` sums up are as many and, where each
 /// model has a price, cost as much.
-fn is_the_same_bill(row: &BTreeMap<String, String>, count: &Json) -> bool {
+fn is_the_same_bill(row: &Row, count: &Json) -> bool {
     let usd = count["prompt_usd"].as_f64();
     let billed = row["recorded_usd"].parse::<f64>().ok();
     let close = |(one, other): (f64, f64)| (one - other).abs() < 0.00001;
