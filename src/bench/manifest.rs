@@ -12,11 +12,6 @@ use recap_formats::Dataset;
 use recap_replay::run::{ModelRoles, RunSpec};
 use recap_strategy::Strategy;
 
-fn title(datasets: &[Dataset]) -> String {
-    let names: Vec<&str> = datasets.iter().map(|d| d.name.as_str()).collect();
-    names.join("+")
-}
-
 /// The agent that recorded everything, where it is one.
 pub(super) fn agent(datasets: &[Dataset]) -> Option<String> {
     let (first, others) = datasets.split_first()?;
@@ -28,7 +23,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
     let strategy = |p: &Arc<Strategy>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
     let files = datasets.iter().flat_map(|d| &d.files);
     Manifest {
-        title: title(datasets),
+        title: datasets.iter().map(|d| d.name.as_str()).collect::<Vec<_>>().join("+"),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         instrument: INSTRUMENT,
         seed: spec.seed,
@@ -70,24 +65,19 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
 /// The same with the names of the models in the roles.
 pub(super) fn with_roles(manifest: Manifest, spec: &RunSpec, roles: &ModelRoles) -> Manifest {
     let answerer = roles.answerer.as_ref();
+    let searched = spec.strategies.iter().any(|strategy| strategy.searches_sessions());
+    let embedder = roles.embedder.as_ref().map_or(OFFLINE, |embedder| embedder.name());
     Manifest {
         compactor: roles.compactor.name().to_owned(),
         answerer: answerer.map_or(OFFLINE, |answerer| answerer.name()).to_owned(),
         judge: roles.judge.name().to_owned(),
-        embedder: embedder(spec, roles),
+        embedder: searched.then(|| embedder.to_owned()),
         source: match (answerer, roles.judge.source()) {
             (Some(_), Source::Model) => Source::Model,
             _ => Source::Lexical,
         },
         ..manifest
     }
-}
-
-/// What ranks closed sessions, where a strategy searches them.
-fn embedder(spec: &RunSpec, roles: &ModelRoles) -> Option<String> {
-    let searched = spec.strategies.iter().any(|strategy| strategy.searches_sessions());
-    let name = roles.embedder.as_ref().map_or(OFFLINE, |embedder| embedder.name());
-    searched.then(|| name.to_owned())
 }
 
 /// The part of the price list that the run needs: the models that pay, those

@@ -120,15 +120,8 @@ mod tests {
 
     /// A session of a model with a limit of 200,000, and its only prompt.
     fn session(dataset: &str, id: &str, input: u64) -> NamedSession {
-        let message = Message {
-            id: "a".to_owned(),
-            role: Role::Assistant,
-            at: None,
-            blocks: Vec::new(),
-            usage: Some(Usage { input, ..Usage::default() }),
-            synthetic: false,
-            broadcast: false,
-        };
+        let usage = Some(Usage { input, ..Usage::default() });
+        let message = Message { usage, ..Message::new("a", Role::Assistant, None, Vec::new()) };
         let session = Session {
             id: id.to_owned(),
             model: Some("claude-opus-4-5".to_owned()),

@@ -131,13 +131,14 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, Failure> {
     let sessions = named_sessions(&mut datasets, settings.limit)?;
     let compactor = inputs.compactor_model.map(|model| Arc::new(agents.named(&model)));
     let selection = inputs.strategies;
-    let (strategies, grid) = if selection.search {
+    let (strategies, named, grid) = if selection.search {
         let agent = manifest::agent(&datasets);
         let sizes = &settings.compact_at;
         let (strategies, grid) = grid::load(&selection, sizes, &sessions, agent.as_deref())?;
-        (strategies, Some(grid))
+        (strategies, Vec::new(), Some(grid))
     } else {
-        (selection.load(contents(&sessions, recordings))?, None)
+        let (strategies, named) = selection.load(contents(&sessions, recordings))?;
+        (strategies, named, None)
     };
     let spec = RunSpec {
         agents,
@@ -160,9 +161,7 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, Failure> {
     warnings.extend(unreadable(&sessions).filter(|_| left_out()));
     let mut manifest = manifest::of_plan(&spec, &datasets, &counter);
     manifest.questions = hash;
-    if !selection.search {
-        manifest.named = selection.named(&spec.strategies);
-    }
+    manifest.named = named;
     manifest.grid = grid;
     manifest.shard = settings.shard;
     manifest.compact_at = settings.compact_at.clone();

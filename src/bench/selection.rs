@@ -65,25 +65,38 @@ impl DataContents {
 }
 
 impl Selection {
-    /// The strategies of the run, controls included, in the order in which they
-    /// were named.
-    pub(super) fn load(&self, data: DataContents) -> Result<Vec<Arc<Strategy>>, Failure> {
-        let names = self.with_controls(data)?;
-        let mut strategies = Vec::new();
+    /// The strategies of the run, controls included, in the order in which they were named; and
+    /// the names of those that were named or made by a change, where `all` stands for every
+    /// strategy but the controls.
+    pub(super) fn load(
+        &self,
+        data: DataContents,
+    ) -> Result<(Vec<Arc<Strategy>>, Vec<String>), Failure> {
+        let asked = self.each_name();
+        let names = with_controls(&asked, data)?;
+        let (mut strategies, mut named_ones) = (Vec::new(), Vec::new());
         for name in &names {
-            strategies.push(strategy(name, &[])?);
+            let one = strategy(name, &[])?;
+            if asked.contains(&name.as_str()) || (asked.contains(&"all") && !one.control) {
+                named_ones.push(one.name.clone());
+            }
+            strategies.push(one);
         }
         for change in &self.changes {
-            for row in rows(change, &names)? {
-                strategies.push(changed(row)?);
+            for (name, changes) in rows(change, &names)? {
+                let mut one = strategy(name, &changes)?;
+                one.name = named(&one.name, &changes);
+                named_ones.push(one.name.clone());
+                strategies.push(one);
             }
         }
         strategies.iter_mut().for_each(|strategy| strategy.redacts = self.redact);
         unique(&strategies)?;
-        Ok(strategies.into_iter().map(Arc::new).collect())
+        Ok((strategies.into_iter().map(Arc::new).collect(), named_ones))
     }
 
-    /// The names one by one. The command of a filter may hold commas, so it ends its list.
+    /// The names one by one, those of a group for the group's. The command of a filter may hold
+    /// commas, so it ends its list.
     fn each_name(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for list in &self.names {
@@ -91,65 +104,43 @@ impl Selection {
             while let Some(list) = rest {
                 let is_whole = ["filter:", "proxy:"].iter().any(|kind| list.starts_with(kind));
                 let parted = list.split_once(',').filter(|_| !is_whole);
-                names.push(parted.map_or(list, |(name, _)| name));
+                let name = parted.map_or(list, |(name, _)| name);
+                match GROUPS.iter().find(|(group, _)| *group == name) {
+                    Some((_, members)) => names.extend(*members),
+                    None => names.push(name),
+                }
                 rest = parted.map(|(_, rest)| rest);
             }
         }
         names
     }
+}
 
-    /// The names with the controls first, each once. `evidence` runs only where
-    /// there are questions; `recorded`, unless named, only where a vendor's
-    /// compaction is recorded.
-    fn with_controls(&self, data: DataContents) -> Result<Vec<String>, Failure> {
-        let mut names: Vec<String> = Vec::new();
-        let mut add = |name: &str| {
-            if !names.iter().any(|n| n == name) {
-                names.push(name.to_owned());
-            }
-        };
-        ALWAYS.iter().filter(|name| data.fit(name)).for_each(|name| add(name));
-        let asked = self.each_name();
-        if asked.is_empty() {
-            let others = if data.recordings { AGENTS } else { SYSTEMS };
-            MECHANISMS.iter().chain(others).for_each(|name| add(name));
+/// The names with the controls first, each once. `evidence` runs only where there are questions;
+/// `recorded`, unless named, only where a vendor's compaction is recorded.
+fn with_controls(asked: &[&str], data: DataContents) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    let mut add = |name: &str| {
+        if !names.iter().any(|n| n == name) {
+            names.push(name.to_owned());
         }
-        for name in asked {
-            match name {
-                "all" => builtin_names().filter(|name| data.fit(name)).for_each(&mut add),
-                WITH_QUESTIONS if !data.questions => {
-                    return Err(Failure::usage("the control `evidence` needs questions")
-                        .help("leave it out, or give a data set with a questions.jsonl"));
-                }
-                name => match GROUPS.iter().find(|(group, _)| *group == name) {
-                    Some((_, members)) => members.iter().for_each(|member| add(member)),
-                    None => add(name),
-                },
+    };
+    ALWAYS.iter().filter(|name| data.fit(name)).for_each(|name| add(name));
+    if asked.is_empty() {
+        let others = if data.recordings { AGENTS } else { SYSTEMS };
+        MECHANISMS.iter().chain(others).for_each(|name| add(name));
+    }
+    for name in asked {
+        match *name {
+            "all" => builtin_names().filter(|name| data.fit(name)).for_each(&mut add),
+            WITH_QUESTIONS if !data.questions => {
+                return Err(Failure::usage("the control `evidence` needs questions")
+                    .help("leave it out, or give a data set with a questions.jsonl"));
             }
+            name => add(name),
         }
-        Ok(names)
     }
-
-    /// Names of the strategies that were named or made by a change. `all` stands
-    /// for every strategy but the controls.
-    pub(super) fn named(&self, strategies: &[Arc<Strategy>]) -> Vec<String> {
-        let asked = self.each_name();
-        let all = asked.contains(&"all");
-        // The name inside a strategy file is independent of the file's name.
-        let members = |name: &str| match GROUPS.iter().find(|(group, _)| *group == name) {
-            Some((_, members)) => members.iter().map(|member| (*member).to_owned()).collect(),
-            None => strategy(name, &[]).map(|strategy| vec![strategy.name]).unwrap_or_default(),
-        };
-        let typed: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
-        let count = |change: &String| rows(change, &typed).map_or(0, |rows| rows.len());
-        let made = strategies.len() - self.changes.iter().map(count).sum::<usize>();
-        let loaded: Vec<String> = asked.into_iter().flat_map(members).collect();
-        let asked = |(at, strategy): &(usize, &Arc<Strategy>)| {
-            *at >= made || loaded.contains(&strategy.name) || (all && !strategy.control)
-        };
-        let each = strategies.iter().enumerate().filter(asked);
-        each.map(|(_, strategy)| strategy.name.clone()).collect()
-    }
+    Ok(names)
 }
 
 /// Refuses two strategies with the same name, which could not be told apart.
@@ -165,13 +156,6 @@ fn unique(strategies: &[Strategy]) -> Result<(), Failure> {
 
 /// Changed values by key.
 pub(super) type Changes = Vec<(String, String)>;
-
-/// A strategy under a name that says what is changed.
-fn changed((name, changes): (&str, Changes)) -> Result<Strategy, Failure> {
-    let mut strategy = strategy(name, &changes)?;
-    strategy.name = named(&strategy.name, &changes);
-    Ok(strategy)
-}
 
 /// The name of a strategy with changed values.
 pub(super) fn named(strategy: &str, values: &Changes) -> String {

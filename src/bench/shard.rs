@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use super::clear;
 use crate::failure::{Exit, Failure};
 use recap_core::model::{CallRow, Manifest, Planned, RunResults, Shard};
+use recap_core::wording::first_few;
 use recap_exam::facts::Cuts;
 use recap_replay::run::{CutQuestions, Folder, NamedSession, RunRecord, RunSpec, unlike};
 
@@ -168,7 +169,7 @@ pub(super) fn of_shard(
 /// What to give where something else is given.
 const SHARDS: &str = "give the folders that `recap bench --shard I/N` left";
 
-/// Most shards that a message names.
+/// Most interrupted shards that a message names.
 const NAMED: usize = 20;
 
 /// Puts all shards of a run together in a folder; an earlier run in it is
@@ -285,12 +286,8 @@ fn complete(parts: &[ReadShard<'_>], incomplete: &[(Shard, &Path)]) -> Result<()
         .map(|(shard, path)| format!("{}: shard {shard} was interrupted", path.display()))
         .collect();
     if !absent.is_empty() {
-        let named = absent[..absent.len().min(NAMED)].join(", ");
-        let more = match absent.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        lines.push(format!("of {of} shards these are missing: {named}{more}"));
+        let missing = first_few(&absent, absent.len());
+        lines.push(format!("of {of} shards these are missing: {missing}"));
     }
     if lines.is_empty() {
         return Ok(());

@@ -50,20 +50,18 @@ pub(super) fn rehearse(llm: &Arc<dyn Llm>, sessions: &[CutSession<'_>]) -> Resul
     Ok(())
 }
 
-/// What the model would cost, also in words.
+/// What the model would cost.
 pub(super) fn estimate(
     (options, model): (&CallOptions, &str),
     prices: &Arc<PriceList>,
     sessions: &[CutSession<'_>],
-) -> Result<(Estimate, String), Failure> {
+) -> Result<Estimate, Failure> {
     let (planned, counter) = (Arc::new(DryRunCalls::default()), Arc::new(Counter::default()));
     let mut rehearsal = ModelSession::dry_run(options, prices, &counter, &planned)?;
     if let Some(llm) = rehearsal.llm(model)? {
         rehearse(&llm, sessions)?;
     }
-    let estimate = Estimate::of(&planned, prices, wire::now(), rehearsal.has_cassette());
-    let words = estimate.describe();
-    Ok((estimate, words))
+    Ok(Estimate::of(&planned, prices, wire::now(), rehearsal.has_cassette()))
 }
 
 /// The questions that the model writes; how many there are for each session,

@@ -156,8 +156,8 @@ pub(super) fn run(arguments: &Arguments, job: Job) -> Result<Exit, Failure> {
     let prices = Arc::clone(plan.spec.agents.list());
     if let Some(model) = role_options.author() {
         let author = (&role_options.calls, model);
-        let (_, words) = authoring::estimate(author, &prices, &dry_run::unasked(&plan))?;
-        wire::say(words.trim_end());
+        let estimate = authoring::estimate(author, &prices, &dry_run::unasked(&plan))?;
+        wire::say(estimate.describe().trim_end());
     }
     let (roles, mut model_session) = role_options.fill(&plan.counter, &prices, plan.spec.seed)?;
     model_session.read_secrets(plan.sessions.iter().map(|named| &named.session));
@@ -177,7 +177,7 @@ fn written(
 ) -> Result<BenchPlan, Failure> {
     let Some(llm) = model_session.llm(model)? else { return Ok(plan) };
     let questions = authoring::write((&llm, model_session), &dry_run::unasked(&plan))?;
-    model_session.save()?;
+    model_session.calls.save()?;
     if questions.is_empty() {
         model_session.ended(false)?;
         return Err(Failure::with_code(Exit::Nothing, format!("{model} wrote no usable question"))
@@ -226,7 +226,7 @@ fn finish(
     model_session.report_cap(record.calls.iter().filter_map(|call| call.usd).sum());
     // A cassette that cannot be written does not lose the results: it is
     // reported at the end.
-    let saved = model_session.save();
+    let saved = model_session.calls.save().map_err(Failure::from);
     // Without replies of models nothing was measured, and nothing is rendered.
     let answered = record.is_answered();
     let models = model_session.ended(answered)?;

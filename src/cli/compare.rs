@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::wire;
+use super::{report, wire};
 use crate::bench::{Results, measure_run};
 use crate::failure::{Exit, Failure};
 use recap_core::model::{Manifest, Report, Unit, suggest};
@@ -96,10 +96,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 /// A run with its measures, in total and by session.
 fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
     let run = RunRecord::read(path)?;
-    if run.results.cells().next().is_none() {
-        let what = format!("{} has no finished cell", path.display());
-        return Err(Failure::with_code(Exit::Nothing, what).help("run `recap bench` again"));
-    }
+    report::refuse_unfinished(&run, path)?;
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy());
     let Results { report, .. } = measure_run(run);

@@ -478,33 +478,26 @@ fn said_by(error: &clap::Error) -> String {
 mod tests {
     use super::*;
 
-    /// What is parsed when this is typed, with these variables and this file.
-    fn line(typed: &[&str], variables: &[(&str, &str)], text: &str) -> Result<Vec<String>, String> {
+    /// What is parsed when this is typed, with this variable and this file.
+    fn line(typed: &str, variable: &str, text: &str) -> Result<String, String> {
         let root = root();
-        let typed: Vec<OsString> = ["recap"].iter().chain(typed).map(OsString::from).collect();
+        let typed: Vec<OsString> =
+            ["recap"].into_iter().chain(typed.split(' ')).map(OsString::from).collect();
         let options =
             TypedOptions::in_line(&root, &typed).expect("a subcommand that settings apply to");
         let variable = |name: &str| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            let set = variable.split_once('=').filter(|(known, _)| *known == name);
+            set.map(|(_, value)| value.to_owned())
         };
         let file = File { name: FILE.to_owned(), text: text.to_owned(), asked: false };
         let added = options.added(&variable, Some(&file)).map_err(|failure| failure.to_string())?;
-        Ok(options
-            .with(&added)
-            .into_iter()
-            .skip(1)
-            .map(|word| word.into_string().unwrap())
-            .collect())
-    }
-
-    #[track_caller]
-    fn completed(typed: &[&str], variables: &[(&str, &str)], text: &str) -> String {
-        line(typed, variables, text).unwrap().join(" ")
+        let words = options.with(&added).into_iter().skip(1);
+        Ok(words.map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" "))
     }
 
     #[track_caller]
     fn error(text: &str) -> String {
-        line(&["bench"], &[], text).unwrap_err()
+        line("bench", "", text).unwrap_err()
     }
 
     #[test]
@@ -512,57 +505,41 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// What is typed replaces a variable, which replaces the file; lists are never joined.
     #[test]
-    fn scalar_comes_from_flag_then_environment_then_file() {
-        let (file, variable) = ("seed = 3\n", ("RECAP_SEED", "2"));
-        assert_eq!(completed(&["bench"], &[], file), "bench --seed=3");
-        assert_eq!(completed(&["bench"], &[variable], file), "bench --seed=2");
-        assert_eq!(completed(&["bench", "--seed", "1"], &[variable], file), "bench --seed 1");
+    fn strongest_source_replaces_the_others_whole() {
+        let cases = [
+            ("bench", "", "seed = 3", "bench --seed=3"),
+            ("bench", "RECAP_SEED=2", "seed = 3", "bench --seed=2"),
+            ("bench --seed 1", "RECAP_SEED=2", "seed = 3", "bench --seed 1"),
+            ("bench", "", LIST, "bench --strategy=fifo --strategy=prune"),
+            ("bench", LINES, LIST, "bench --strategy=zoea --strategy=lis"),
+            ("bench --strategy gsv", LINES, LIST, "bench --strategy gsv"),
+            ("bench", "", "no-text = true", "bench --no-text"),
+            ("bench", "", "no-text = false", "bench"),
+            ("bench", "RECAP_NO_TEXT=false", "no-text = true", "bench"),
+            ("bench --no-text", "", "no-text = false", "bench --no-text"),
+            ("bench -q", "", INPUTS, "bench -q -- --json a b.jsonl"),
+            ("bench mine.jsonl", "", INPUTS, "bench mine.jsonl"),
+            ("bench", "", RECORD, "bench --cassette=calls.jsonl --record"),
+            ("bench --replay", "", RECORD, "bench --cassette=calls.jsonl --replay"),
+        ];
+        for (typed, variable, file, expected) in cases {
+            assert_eq!(line(typed, variable, file).unwrap(), expected, "{typed} {variable} {file}");
+        }
     }
 
-    #[test]
-    fn list_is_replaced_whole_and_never_joined() {
-        let file = "strategy = [\"fifo\", \"prune\"]\n";
-        let variable = ("RECAP_STRATEGY", " zoea\n\nlis\n");
-        assert_eq!(completed(&["bench"], &[], file), "bench --strategy=fifo --strategy=prune");
-        assert_eq!(
-            completed(&["bench"], &[variable], file),
-            "bench --strategy=zoea --strategy=lis"
-        );
-        let typed = ["bench", "--strategy", "gsv"];
-        assert_eq!(completed(&typed, &[variable], file), "bench --strategy gsv");
-    }
-
-    #[test]
-    fn switch_follows_the_strongest_source() {
-        assert_eq!(completed(&["bench"], &[], "no-text = true"), "bench --no-text");
-        assert_eq!(completed(&["bench"], &[], "no-text = false"), "bench");
-        assert_eq!(completed(&["bench"], &[("RECAP_NO_TEXT", "false")], "no-text = true"), "bench");
-        assert_eq!(completed(&["bench", "--no-text"], &[], "no-text = false"), "bench --no-text");
-    }
-
-    #[test]
-    fn inputs_come_last_and_cannot_become_options() {
-        let file = "inputs = [\"--json\", \"a b.jsonl\"]";
-        assert_eq!(completed(&["bench", "-q"], &[], file), "bench -q -- --json a b.jsonl");
-        assert_eq!(completed(&["bench", "mine.jsonl"], &[], file), "bench mine.jsonl");
-    }
-
-    #[test]
-    fn typed_option_replaces_conflicting_file_setting() {
-        let file = "cassette = \"calls.jsonl\"\nrecord = true";
-        assert_eq!(
-            completed(&["bench", "--replay"], &[], file),
-            "bench --cassette=calls.jsonl --replay"
-        );
-        assert_eq!(completed(&["bench"], &[], file), "bench --cassette=calls.jsonl --record");
-    }
+    const LIST: &str = "strategy = [\"fifo\", \"prune\"]";
+    const LINES: &str = "RECAP_STRATEGY= zoea\n\nlis\n";
+    /// Inputs come last and cannot become options.
+    const INPUTS: &str = "inputs = [\"--json\", \"a b.jsonl\"]";
+    const RECORD: &str = "cassette = \"calls.jsonl\"\nrecord = true";
 
     #[test]
     fn subcommand_receives_only_settings_it_has_options_for() {
         let file = "window = \"25%\"\nformat = \"csv\"\njudge = \"openai/x\"";
-        assert_eq!(completed(&["report", "run"], &[], file), "report --format=csv run");
-        assert_eq!(completed(&["replay"], &[], file), "replay --window=25% --format=csv");
+        assert_eq!(line("report run", "", file).unwrap(), "report --format=csv run");
+        assert_eq!(line("replay", "", file).unwrap(), "replay --window=25% --format=csv");
         let root = root();
         let typed = ["recap", "models", "list"].map(OsString::from);
         assert!(TypedOptions::in_line(&root, &typed).is_none());
@@ -647,9 +624,9 @@ mod tests {
 
     #[test]
     fn a_variable_that_is_no_value_is_named() {
-        let shown = line(&["bench"], &[("RECAP_QUIET", "perhaps")], "").unwrap_err();
+        let shown = line("bench", "RECAP_QUIET=perhaps", "").unwrap_err();
         assert!(shown.contains("RECAP_QUIET: `perhaps` is neither true nor false"), "{shown}");
-        let shown = line(&["bench"], &[("RECAP_SEED", "x")], "").unwrap_err();
+        let shown = line("bench", "RECAP_SEED=x", "").unwrap_err();
         assert!(shown.contains("RECAP_SEED: invalid value 'x' for '--seed <N>'"), "{shown}");
     }
 }

@@ -266,8 +266,13 @@ impl Estimate {
                 dollars(share.worst.usd),
             );
         }
-        let (expected, worst) = self.totals();
-        text + &totals(expected, worst) + &self.assumed()
+        text += &match self.totals() {
+            (Some(expected), Some(worst)) => format!(
+                "at list prices about ${expected:.2} expected, ${worst:.2} in the worst case\n"
+            ),
+            _ => "what they cost is not known: a model has no price\n".to_owned(),
+        };
+        text + &self.assumed()
     }
 
     /// Dollars as expected, and in the worst case; `None` if a model has no price.
@@ -281,20 +286,16 @@ impl Estimate {
     /// Refuses calls that are expected to cost more than `cap`, with what to do
     /// instead. What has no price is refused where the roles are filled.
     pub(super) fn within(&self, cap: f64, less: &str) -> Result<(), Failure> {
-        let (expected, worst) = self.totals();
-        match expected.zip(worst).filter(|(expected, _)| *expected > cap) {
-            None => Ok(()),
-            Some((expected, worst)) => Err(Failure::usage(format!(
-                "the calls to models are expected to cost {}, and --max-cost allows {}: nothing \
-                 was sent",
-                dollars(Some(expected)),
-                dollars(Some(cap)),
+        match self.totals() {
+            (Some(expected), Some(worst)) if expected > cap => Err(Failure::usage(format!(
+                "the calls to models are expected to cost ${expected:.2}, and --max-cost allows \
+                 ${cap:.2}: nothing was sent"
             ))
             .help(format!(
-                "raise --max-cost ({} is the most that they can cost), or {less}; --dry-run shows \
-                 the calls of each role",
-                dollars(Some(worst)),
+                "raise --max-cost (${worst:.2} is the most that they can cost), or {less}; \
+                 --dry-run shows the calls of each role"
             ))),
+            _ => Ok(()),
         }
     }
 
@@ -314,9 +315,8 @@ impl Estimate {
         let mut plan = json!(work);
         plan["calls"] = calls.collect();
         let (expected, worst) = self.totals();
-        for (name, usd) in [("expected_usd", expected), ("worst_usd", worst)] {
-            usd.into_iter().for_each(|usd| plan[name] = usd.into());
-        }
+        expected.into_iter().for_each(|usd| plan["expected_usd"] = usd.into());
+        worst.into_iter().for_each(|usd| plan["worst_usd"] = usd.into());
         format!("{plan:#}\n")
     }
 
@@ -339,11 +339,10 @@ impl Estimate {
         if self.thinks {
             lengths.push(format!("thinking before a reply {TYPICAL_THINKING} tokens"));
         }
-        let expected = if lengths.is_empty() {
-            String::new()
-        } else {
-            format!("expected: {}\n", lengths.join("; "))
-        };
+        let mut expected = String::new();
+        if !lengths.is_empty() {
+            expected = format!("expected: {}\n", lengths.join("; "));
+        }
         format!(
             "{expected}worst case: every reply as long as it may be, which is what --max-cost \
              goes by\nboth leave out that prompts are partly read from a cache, and that a reply \
@@ -362,15 +361,6 @@ fn expected(call: &DryRunCall, summary: Option<u64>) -> u64 {
         ModelRole::Author => TYPICAL_QUESTIONS_TOKENS,
     };
     words.min(call.bound) + call.room.min(TYPICAL_THINKING)
-}
-
-fn totals(expected: Option<f64>, worst: Option<f64>) -> String {
-    match expected.zip(worst) {
-        Some((expected, worst)) => {
-            format!("at list prices about ${expected:.2} expected, ${worst:.2} in the worst case\n")
-        }
-        None => "what they cost is not known: a model has no price\n".to_owned(),
-    }
 }
 
 fn dollars(usd: Option<f64>) -> String {

@@ -119,8 +119,15 @@ impl GateOptions {
             gate::fits(&rule, manifest, &datasets, self.baseline.is_some())?;
             rules.push(rule);
         }
-        let first = self.baseline.clone().filter(|path| is_to_be_made(path));
-        let baseline = self.baseline(&rules, first.is_none())?;
+        if self.baseline.is_some() && !rules.iter().any(Rule::needs_baseline) {
+            return Err(Failure::usage("no rule refers to the baseline")
+                .help("add one, such as `--fail-on 'recall < baseline - 0.02'`"));
+        }
+        let (first, there) = match &self.baseline {
+            Some(path) if is_to_be_made(path) => (Some(path.clone()), None),
+            path => (None, path.as_deref()),
+        };
+        let baseline = there.map(read).transpose()?;
         if let Some(path) = first.as_ref().filter(|_| !self.makes_baseline && wire::is_ci()) {
             return Err(uncommitted(path));
         }
@@ -141,16 +148,6 @@ impl GateOptions {
                 Some(Undecided::Fail) => UndecidedPolicy::Fail,
             },
         })
-    }
-
-    /// Reads the baseline that the rules compare with, if it is there.
-    fn baseline(&self, rules: &[Rule], there: bool) -> Result<Option<Baseline>, Failure> {
-        let Some(path) = &self.baseline else { return Ok(None) };
-        if !rules.iter().any(Rule::needs_baseline) {
-            return Err(Failure::usage("no rule refers to the baseline")
-                .help("add one, such as `--fail-on 'recall < baseline - 0.02'`"));
-        }
-        if there { read(path).map(Some) } else { Ok(None) }
     }
 
     /// Puts the comparator and the margin into the manifest.

@@ -34,8 +34,9 @@ pub struct Arguments {
     sidechains: bool,
 
     /// Format that is written
-    #[arg(long, value_name = "FORMAT", default_value = "native")]
-    to: To,
+    #[arg(long, value_name = "FORMAT", default_value = "native",
+          value_parser = ["native", "openai-chat"])]
+    to: String,
 
     /// Replace keys, tokens, passwords, e-mail addresses and names of users by pseudonyms
     #[arg(long)]
@@ -45,21 +46,11 @@ pub struct Arguments {
     reading: inputs::ReadOptions,
 }
 
-/// A format that is written.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum To {
-    Native,
-    OpenaiChat,
-}
-
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let only = only(&arguments.format)?;
     let sidechains = arguments.sidechains;
     let load = LoadOptions { sidechains, only, ..arguments.reading.options() };
-    let export = match arguments.to {
-        To::Native => Export::Native,
-        To::OpenaiChat => Export::OpenAiChat,
-    };
+    let export = if arguments.to == "native" { Export::Native } else { Export::OpenAiChat };
     let options = ImportOptions { load, export, redact: arguments.redact };
     let spinner = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
     let mut progress = |count: usize| {

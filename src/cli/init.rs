@@ -63,8 +63,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let datasets = inputs::load(&arguments.inputs, &arguments.reading.options())?;
     let files =
         [(config::FILE, text(&arguments.inputs, &datasets)), (WORKFLOW, workflow(arguments)?)];
-    if !arguments.force {
-        refuse_what_is_there(&files.each_ref().map(|(path, _)| *path))?;
+    // A file that is there may hold somebody's work.
+    let there = files.iter().map(|(path, _)| *path).filter(|path| Path::new(path).exists());
+    let there: Vec<&str> = there.filter(|_| !arguments.force).collect();
+    if !there.is_empty() {
+        return Err(Failure::usage(format!("{} exists already", there.join(" and ")))
+            .help("--force overwrites it"));
     }
     let mut summary = String::new();
     for (path, text) in &files {
@@ -95,16 +99,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     ));
     wire::print(&summary)?;
     Ok(Exit::Done)
-}
-
-/// Refuses to overwrite any file, since it may hold somebody's work.
-fn refuse_what_is_there(paths: &[&str]) -> Result<(), Failure> {
-    let there: Vec<&str> = paths.iter().copied().filter(|path| Path::new(path).exists()).collect();
-    if there.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::usage(format!("{} exists already", there.join(" and ")))
-        .help("--force overwrites it"))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Saves what is recorded; the calls that were made, and how they ended.
 fn ended(model_session: &ModelSession) -> Result<(Vec<CallRow>, Exit), Failure> {
-    model_session.save()?;
+    model_session.calls.save()?;
     Ok((model_session.calls.take(), model_session.ended(false)?))
 }
 
@@ -153,6 +153,7 @@ pub struct RegradeArguments {
 fn regrade(arguments: &RegradeArguments) -> Result<Exit, Failure> {
     let path = arguments.run.as_deref().expect("clap requires it");
     let record = RunRecord::read(path)?;
+    report::refuse_unfinished(&record, path)?;
     check(&record)?;
     let out = out(path, arguments.out.as_deref())?;
     let (judge, model_session) = arguments.role.fill(record.manifest.seed)?;
@@ -181,10 +182,6 @@ fn regrade(arguments: &RegradeArguments) -> Result<Exit, Failure> {
 
 /// Refuses a run without answers to grade.
 fn check(run: &RunRecord) -> Result<(), Failure> {
-    if run.results.cells().next().is_none() {
-        return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
-            .help("run `recap bench` again"));
-    }
     let mut asked = run.sessions.iter().flat_map(SessionFacts::all_questions);
     if asked.clone().next().is_none() {
         return Err(Failure::usage("the run asked no questions")

@@ -26,9 +26,6 @@ use recap_llm::{
 };
 use recap_replay::run::{REPLIES, SPENT};
 
-/// Finds the server of a model.
-type FindServer = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
-
 /// Where calls go.
 enum Target {
     /// Calls are sent to the provider.
@@ -72,7 +69,7 @@ impl ModelSession {
         }
         let mut keys: Vec<Key> = Vec::new();
         for model in named.iter().filter(|_| !options.replay) {
-            keys.extend(model.endpoint(prices)?.key().cloned());
+            keys.extend(model.endpoint(&wire::variable, prices, None)?.key().cloned());
         }
         let scrub: Scrub = Arc::new(move |text: &str| {
             keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text))
@@ -130,7 +127,7 @@ impl ModelSession {
         if let Some(known) = self.models.get(typed) {
             return Ok(Some(Arc::clone(known)));
         }
-        let llm = self.model_for(&name, name.model(&self.prices), ModelName::endpoint)?;
+        let llm = self.model_for(&name, name.model(&self.prices), None)?;
         self.models.insert(typed.to_owned(), Arc::clone(&llm));
         Ok(Some(llm))
     }
@@ -138,21 +135,21 @@ impl ModelSession {
     /// The same model for embedding texts.
     pub fn embedder(&mut self, typed: &str) -> Result<Option<Arc<dyn Llm>>, Failure> {
         let Some(name) = parse(typed)? else { return Ok(None) };
-        let model = name.embedder()?;
-        self.model_for(&name, model, ModelName::embeddings).map(Some)
+        self.model_for(&name, name.embedder()?, Some(&OpenAiEmbeddings)).map(Some)
     }
 
     fn model_for(
         &mut self,
         name: &ModelName,
         model: Model,
-        at: FindServer,
+        format: Option<&'static dyn Provider>,
     ) -> Result<Arc<dyn Llm>, Failure> {
         let prices = self.prices.priced(&name.id()).cloned();
         let llm = match &self.target {
             Target::Provider(client) => {
                 let client = Arc::clone(client);
-                self.called(model, at(name, &self.prices)?, &client)?
+                let endpoint = name.endpoint(&wire::variable, &self.prices, format)?;
+                self.called(model, endpoint, &client)?
             }
             Target::Cassette => {
                 self.replayed(Memoized::replayed(model, prices, Arc::clone(&self.calls)))
@@ -271,14 +268,6 @@ impl ModelSession {
         }
     }
 
-    /// Writes what calls are recorded to completely and sorted.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn save(&self) -> Result<(), Failure> {
-        Ok(self.calls.save()?)
-    }
-
     /// Prints what the cap counts where it exceeds the known cost of the calls, in USD.
     pub fn report_cap(&self, known_usd: f64) {
         let Target::Provider(client) = &self.target else { return };
@@ -353,46 +342,22 @@ const ROOM: u64 = 8_192;
 /// 278.
 pub(super) const TYPICAL_THINKING: u64 = 300;
 
-/// A provider with a known address.
-struct KnownProvider {
-    name: &'static str,
-    /// Its wire format.
-    speaks: &'static dyn Provider,
-    base: &'static str,
-    /// Environment variables that may hold the key; the first that is set is used.
-    keys: &'static [&'static str],
-}
-
-const fn known(
-    name: &'static str,
-    speaks: &'static dyn Provider,
-    base: &'static str,
-    keys: &'static [&'static str],
-) -> KnownProvider {
-    KnownProvider { name, speaks, base, keys }
-}
-
-/// Providers with a known address. Any other is called with OpenAI's chat
-/// completions at `NAME_BASE_URL`, with the key in `NAME_API_KEY`.
-const KNOWN: &[KnownProvider] = &[
-    known("openai", &OpenAiChat::OPENAI, "https://api.openai.com/v1", &["OPENAI_API_KEY"]),
-    known("openai-responses", &OpenAiResponses, "https://api.openai.com/v1", &["OPENAI_API_KEY"]),
-    known("anthropic", &Anthropic, "https://api.anthropic.com", &["ANTHROPIC_API_KEY"]),
-    known(
-        "gemini",
-        &Gemini,
-        "https://generativelanguage.googleapis.com",
-        &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-    ),
-    known("openrouter", COMPATIBLE, "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"]),
-    known("deepseek", COMPATIBLE, "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"]),
-    known("mistral", COMPATIBLE, "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"]),
-    known("groq", COMPATIBLE, "https://api.groq.com/openai/v1", &["GROQ_API_KEY"]),
-    known("xai", COMPATIBLE, "https://api.x.ai/v1", &["XAI_API_KEY"]),
-    known("ollama", COMPATIBLE, "http://127.0.0.1:11434/v1", &[]),
-    known("lmstudio", COMPATIBLE, "http://127.0.0.1:1234/v1", &[]),
-    known("vllm", COMPATIBLE, "http://127.0.0.1:8000/v1", &[]),
-    known("llamacpp", COMPATIBLE, "http://127.0.0.1:8080/v1", &[]),
+/// Providers with a known address, each with its wire format. Any other is called with OpenAI's
+/// chat completions at `NAME_BASE_URL`. The key of each is in `NAME_API_KEY`.
+const KNOWN: &[(&str, &dyn Provider, &str)] = &[
+    ("openai", &OpenAiChat::OPENAI, "https://api.openai.com/v1"),
+    ("openai-responses", &OpenAiResponses, "https://api.openai.com/v1"),
+    ("anthropic", &Anthropic, "https://api.anthropic.com"),
+    ("gemini", &Gemini, "https://generativelanguage.googleapis.com"),
+    ("openrouter", COMPATIBLE, "https://openrouter.ai/api/v1"),
+    ("deepseek", COMPATIBLE, "https://api.deepseek.com/v1"),
+    ("mistral", COMPATIBLE, "https://api.mistral.ai/v1"),
+    ("groq", COMPATIBLE, "https://api.groq.com/openai/v1"),
+    ("xai", COMPATIBLE, "https://api.x.ai/v1"),
+    ("ollama", COMPATIBLE, "http://127.0.0.1:11434/v1"),
+    ("lmstudio", COMPATIBLE, "http://127.0.0.1:1234/v1"),
+    ("vllm", COMPATIBLE, "http://127.0.0.1:8000/v1"),
+    ("llamacpp", COMPATIBLE, "http://127.0.0.1:8080/v1"),
 ];
 
 /// The wire format of OpenAI's chat completions on other servers.
@@ -492,7 +457,7 @@ impl ModelName {
     /// If its provider does not offer embeddings in OpenAI's format, or
     /// settings are typed.
     pub fn embedder(&self) -> Result<Model, Failure> {
-        let speaks = self.known().map_or(COMPATIBLE, |known| known.speaks).name();
+        let speaks = self.known().map_or(COMPATIBLE, |(_, speaks, _)| *speaks).name();
         if ![OpenAiChat::OPENAI, OpenAiChat::COMPATIBLE].iter().any(|chat| chat.name() == speaks) {
             let problem = format!("`{}` has no embeddings that recap can ask for", self.provider);
             return Err(Failure::usage(problem).help(
@@ -508,21 +473,13 @@ impl ModelName {
         Ok(Model { provider, name, settings: Settings::default() })
     }
 
-    /// The server named in the environment, or the provider's own.
-    pub fn endpoint(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
-        self.endpoint_in(&wire::variable, prices, None)
+    fn known(&self) -> Option<&'static (&'static str, &'static dyn Provider, &'static str)> {
+        KNOWN.iter().find(|(name, ..)| *name == self.provider)
     }
 
-    /// The same for embeddings.
-    pub fn embeddings(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
-        self.endpoint_in(&wire::variable, prices, Some(&OpenAiEmbeddings))
-    }
-
-    fn known(&self) -> Option<&'static KnownProvider> {
-        KNOWN.iter().find(|known| known.name == self.provider)
-    }
-
-    fn endpoint_in(
+    /// The server named in the environment, or the provider's own; `format`: another wire format
+    /// than that of its chats.
+    pub fn endpoint(
         &self,
         variable: &dyn Fn(&str) -> Option<String>,
         prices: &PriceList,
@@ -535,17 +492,16 @@ impl ModelName {
         };
         let base_variable = format!("{stem}_BASE_URL");
         let typed = variable(&base_variable);
-        let base = typed.as_deref().or(known.map(|known| known.base)).ok_or_else(|| {
+        let base = typed.as_deref().or(known.map(|(.., base)| *base)).ok_or_else(|| {
             Failure::usage(format!("the address of the provider `{}` is not known", self.provider))
                 .help(format!(
                     "set {base_variable} to the address of an OpenAI-compatible server, or use a \
                      provider that is known; {}",
-                    suggest(&self.provider, KNOWN.iter().map(|known| known.name))
+                    suggest(&self.provider, KNOWN.iter().map(|(name, ..)| *name))
                 ))
         })?;
-        let own_key = format!("{stem}_API_KEY");
-        let keys = known.map(|known| known.keys).filter(|keys| !keys.is_empty());
-        let keys = keys.map_or_else(|| vec![own_key.as_str()], <[&str]>::to_vec);
+        let mut keys = vec![format!("{stem}_API_KEY")];
+        keys.extend((stem == "GEMINI").then(|| "GOOGLE_API_KEY".to_owned()));
         let key = match keys.iter().find_map(|name| Some((name, variable(name)?))) {
             Some((name, value)) => Some(Key::new(&value).map_err(|problem| {
                 Failure::usage(format!("{name}: {problem}")).help("copy the key again")
@@ -554,8 +510,8 @@ impl ModelName {
         };
         // OpenAI's newer fields are known to OpenAI alone.
         let speaks = match known {
-            Some(known) if known.name != "openai" || base.contains("api.openai.com") => {
-                known.speaks
+            Some((name, speaks, _)) if *name != "openai" || base.contains("api.openai.com") => {
+                *speaks
             }
             _ => COMPATIBLE,
         };
@@ -587,7 +543,7 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        parse(typed).unwrap().unwrap().endpoint_in(&variable, &PriceList::bundled(), None)
+        parse(typed).unwrap().unwrap().endpoint(&variable, &PriceList::bundled(), None)
     }
 
     #[test]

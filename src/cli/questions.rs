@@ -304,21 +304,21 @@ fn by_model(
 ) -> Result<Option<(Vec<Question>, Exit)>, Failure> {
     let (options, model) = (&arguments.calls, arguments.model.as_str());
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
-    let (estimate, words) = authoring::estimate((options, model), &prices, sessions)?;
+    let estimate = authoring::estimate((options, model), &prices, sessions)?;
     if arguments.dry_run {
-        wire::print(&words)?;
+        wire::print(&estimate.describe())?;
         return Ok(None);
     }
     if let Some(cap) = options.max_cost.filter(|_| !options.replay) {
         estimate.within(cap, "give fewer sessions")?;
     }
-    wire::say(words.trim_end());
+    wire::say(estimate.describe().trim_end());
     let mut model_session = ModelSession::open(options, &[model], &prices, 0)?;
     wire::warn(&model_session.warnings);
     let Some(llm) = model_session.llm(model)? else { return Ok(None) };
     model_session.read_secrets(sessions.iter().map(|(session, _)| *session));
     let questions = authoring::write((&llm, &model_session), sessions)?;
-    model_session.save()?;
+    model_session.calls.save()?;
     Ok(Some((questions, model_session.ended(false)?)))
 }
 
@@ -326,14 +326,10 @@ fn by_model(
 fn save(path: &Path, lines: &[u8]) -> Result<(), Failure> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     let saved = file.and_then(|mut file| file.write_all(lines));
-    saved.map_err(|error| {
-        let shown = path.display();
-        match error.kind() {
-            ErrorKind::AlreadyExists => Failure::usage(format!("{shown} exists already"))
-                .help("name another file, or remove this one"),
-            _ => Failure::usage(format!("cannot write {shown}: {error}"))
-                .help("check the path and its permissions"),
-        }
+    saved.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::usage(format!("{} exists already", path.display()))
+            .help("name another file, or remove this one"),
+        _ => Failure::unwritable(path, &error),
     })
 }
 

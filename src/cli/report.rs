@@ -61,10 +61,7 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
         return Err(Failure::usage(format!("{} is shard {shard} of a run", path.display()))
             .help("put all shards together: recap merge SHARD... --out RUN"));
     }
-    if run.results.cells().next().is_none() {
-        return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
-            .help("run `recap bench` again"));
-    }
+    refuse_unfinished(&run, path)?;
     let sessions = run.sessions.iter().map(|facts| (&*facts.dataset, &*facts.session));
     let rules = arguments.gating.rules(&mut run.manifest, sessions)?;
     let texts = RunTexts::of_run(path)?;
@@ -98,6 +95,15 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
     let complete = rules.is_complete(measured);
     rules.leave_baseline(measured, complete)?;
     Ok(gating::ending(measured.gate.as_ref(), complete))
+}
+
+/// Refuses a run of which nothing finished.
+pub(super) fn refuse_unfinished(run: &RunRecord, path: &Path) -> Result<(), Failure> {
+    if run.results.cells().next().is_some() {
+        return Ok(());
+    }
+    let what = format!("{} has no finished cell", path.display());
+    Err(Failure::with_code(Exit::Nothing, what).help("run `recap bench` again"))
 }
 
 /// Whether the run kept the texts of its questions: a run with --no-text did not.

@@ -72,8 +72,11 @@ impl RoleOptions {
     pub(super) fn of_part(&self, part: Option<Part<'_>>) -> Result<RoleOptions, Failure> {
         let Some(part) = part else { return Ok(self.clone()) };
         let calls = self.calls.of_part(part)?;
-        if let Some(limits) = calls.described() {
-            wire::say(&format!("{part}: {limits}"));
+        let dollars = calls.max_cost.map(|dollars| format!("at most ${dollars:.6}"));
+        let each_minute = calls.per_minute.map(|calls| format!("at most {calls} calls a minute"));
+        let limits: Vec<String> = dollars.into_iter().chain(each_minute).collect();
+        if !limits.is_empty() {
+            wire::say(&format!("{part}: {}", limits.join(" and ")));
         }
         Ok(RoleOptions { calls, ..self.clone() })
     }
@@ -236,13 +239,10 @@ pub(super) fn judges(
     if judges.len() == 1 {
         return Ok(judges.remove(0));
     }
-    match judge::Panel::new(judges) {
-        Ok(panel) => Ok(Arc::new(panel)),
-        Err(problem) => {
-            Err(Failure::usage(problem.to_string())
-                .help("name --judge once, twice, or three times"))
-        }
-    }
+    let panel = judge::Panel::new(judges).map_err(|problem| {
+        Failure::usage(problem.to_string()).help("name --judge once, twice, or three times")
+    })?;
+    Ok(Arc::new(panel))
 }
 
 // The options of calls to models: cassette, budget, limits, redaction.
@@ -362,14 +362,6 @@ impl CallOptions {
             _ => None,
         };
         Ok(CallOptions { max_cost, per_minute, ..self.clone() })
-    }
-
-    /// The limits of cost and of calls in words, where there are any.
-    pub(super) fn described(&self) -> Option<String> {
-        let dollars = self.max_cost.map(|dollars| format!("at most ${dollars:.6}"));
-        let calls = self.per_minute.map(|calls| format!("at most {calls} calls a minute"));
-        let limits: Vec<String> = dollars.into_iter().chain(calls).collect();
-        (!limits.is_empty()).then(|| limits.join(" and "))
     }
 
     /// The existing cassette, if there is one.

@@ -14,7 +14,7 @@ use crate::bench::{self, share_native_windows};
 use crate::failure::{Exit, Failure};
 use recap_billing::pricing::{Agents, PriceList};
 use recap_core::model::{
-    CellKey, CutExam, Fact, LedgerState, NO_SUMMARY, Reference, ReferenceState, Session, suggest,
+    CutExam, Fact, LedgerState, NO_SUMMARY, Reference, ReferenceState, Session, suggest,
 };
 use recap_core::text::{counted, form_for, grouped};
 use recap_core::tokens::Counter;
@@ -115,8 +115,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let session = pick(dataset.sessions, arguments.session.as_deref())?;
     let counter = wire::counter(arguments.tokens);
     let roles = ModelRoles::offline(&counter);
-    if arguments.cut.is_some() {
-        let parts = shown(arguments, &dataset.name, session, (strategy, roles), counter)?;
+    if let Some(cut) = arguments.cut {
+        let parts = shown((arguments, cut), &dataset.name, session, (strategy, roles), counter)?;
         wire::print_document(&parts)?;
         return Ok(Exit::Done);
     }
@@ -131,10 +131,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let native = NativeWindow::of(&prepared.recording.session, &agents).tokens;
     let tokens = window.tokens(&prepared.recording.sizes, native).map_err(wire::too_small)?;
-    let scaling = window.scaling(!arguments.no_scale);
-    let window = (window.label(), tokens, scaling);
     let strategy = for_model(strategy, &prepared);
-    let plan = plan(arguments.seed, &prepared, window, strategy, roles.offline);
+    let plan = Plan {
+        seed: arguments.seed,
+        scaling: window.scaling(!arguments.no_scale),
+        ..Plan::new((&dataset.name, &prepared.facts.session), strategy, (window.label(), tokens))
+    };
     let own = roles.compactor.counting(&prepared.recording.counter);
     let compactor = own.unwrap_or(roles.compactor);
     let mut replay = ReplaySession::open(&prepared, &plan, compactor.as_ref())
@@ -142,8 +144,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Work::new(1)?
         .run(replay.run_to_request(request))?
         .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
-    let mut parts = header(&prepared, &plan, request, replay.context());
-    parts.extend(context_parts(replay.context(), &prepared, arguments.diff));
+    let context = replay.context();
+    let facts = &prepared.facts.requests[request as usize];
+    let at = format!("window {} ({} tokens)", plan.key.window, plan.window);
+    let sent = format!(
+        "sent: {} in {}; the whole conversation: {} in {}",
+        counted(context.weight().tokens, "token"),
+        counted(context.message_count(), "message"),
+        counted(facts.tokens_full, "token"),
+        facts.message,
+    );
+    let mut parts = vec![title(&prepared, &plan, &at, request), Part::Text(sent)];
+    parts.extend(context_parts(context, &prepared, arguments.diff));
     parts.extend(notice_parts(replay.notices()));
     if let Some(folder) = &arguments.files {
         parts.extend(kept(folder, &replay.stored(), &plan.strategy.name)?);
@@ -239,45 +251,6 @@ fn for_model(strategy: Strategy, prepared: &PreparedSession) -> Arc<Strategy> {
     Strategy::for_model(&Arc::new(strategy), &model.unwrap_or_default())
 }
 
-/// A replay of a session that nobody is billed for, at a window with its label and scaling.
-pub(super) fn plan(
-    seed: u64,
-    prepared: &PreparedSession,
-    (label, window, scaling): (&str, u64, Scaling),
-    strategy: Arc<Strategy>,
-    offline: bool,
-) -> Plan {
-    Plan {
-        key: CellKey {
-            dataset: prepared.facts.dataset.clone(),
-            session: prepared.facts.session.clone(),
-            strategy: strategy.name.clone(),
-            window: label.to_owned(),
-            replicate: 0,
-        },
-        strategy,
-        window,
-        scaling,
-        seed,
-        offline,
-        agents: Arc::new([]),
-        compactor: None,
-    }
-}
-
-fn header(prepared: &PreparedSession, plan: &Plan, request: u32, context: &Context) -> Vec<Part> {
-    let facts = &prepared.facts.requests[request as usize];
-    let at = format!("window {} ({} tokens)", plan.key.window, plan.window);
-    let sent = format!(
-        "sent: {} in {}; the whole conversation: {} in {}",
-        counted(context.weight().tokens, "token"),
-        counted(context.message_count(), "message"),
-        counted(facts.tokens_full, "token"),
-        facts.message,
-    );
-    vec![title(prepared, plan, &at, request), Part::Text(sent)]
-}
-
 /// What the strategy has told the user by then.
 fn notice_parts(notices: &[String]) -> Vec<Part> {
     let heading = Part::heading("told to the user by then");
@@ -314,15 +287,11 @@ fn entries(context: &Context, prepared: &PreparedSession) -> Vec<Part> {
     let notes = context.notes();
     let notes = notes.map(|(key, note)| Part::Quoted(format!("note {key}"), note.to_owned()));
     let entries = context.visible().filter_map(|id| context.entry(id)).map(|entry| {
-        let what = match entry.id.index() {
-            None => "written by the strategy".to_owned(),
-            Some(index) if entry.edited => {
-                format!("{}, edited", prepared.facts.messages[index as usize].id)
-            }
-            Some(index) => prepared.facts.messages[index as usize].id.clone(),
-        };
+        let recorded = entry.id.index().map(|index| &*prepared.facts.messages[index as usize].id);
+        let edited = if entry.edited && recorded.is_some() { ", edited" } else { "" };
+        let what = recorded.unwrap_or("written by the strategy");
         let tokens = counted(entry.weight.tokens, "token");
-        let head = format!("{} · {what} · {tokens}", entry.role.as_str());
+        let head = format!("{} · {what}{edited} · {tokens}", entry.role.as_str());
         Part::Quoted(head, entry.text.to_string())
     });
     preamble.into_iter().chain(notes).chain(entries).collect()
@@ -364,7 +333,7 @@ const AROUND: usize = 60;
 
 /// What is printed for a cut: the facts first, then the context.
 fn shown(
-    arguments: &Arguments,
+    (arguments, number): (&Arguments, u32),
     dataset: &str,
     session: Session,
     (strategy, roles): (Strategy, ModelRoles),
@@ -377,16 +346,18 @@ fn shown(
         );
     }
     let prepared = PreparedSession::with_cuts(dataset, session, counter, cuts, depth);
-    let (place, facts) = picked(arguments, &prepared)?;
+    let (place, facts) = picked(number, depth, &prepared)?;
     if strategy.replays_recording() && place.recorded.is_none() {
         return Err(Failure::usage("the recorded agent did not compact at this cut")
             .help("add --cuts recorded"));
     }
     let part = CutSegment::new(&prepared, place, facts, &[]);
-    let scaling = if arguments.no_scale { Scaling::AsWritten } else { Scaling::All };
-    let window = ("cut", 0, scaling);
     let strategy = for_model(strategy, &prepared);
-    let plan = plan(arguments.seed, &prepared, window, strategy, roles.offline);
+    let plan = Plan {
+        seed: arguments.seed,
+        scaling: if arguments.no_scale { Scaling::AsWritten } else { Scaling::All },
+        ..Plan::new((dataset, &prepared.facts.session), strategy, ("cut", 0))
+    };
     let own = roles.compactor.counting(&prepared.recording.counter);
     let compactor: Arc<dyn Compactor> = if plan.key.strategy.starts_with(NO_SUMMARY) {
         Arc::new(EmptySummary)
@@ -404,7 +375,15 @@ fn shown(
     }
     let look: RequestInspector<'_> = &|request, context| {
         let mut seen = seen.lock().expect("no look panics");
-        seen.look((request, context), shown, &part, (facts, arguments.diff));
+        seen.messages.get_or_insert_with(|| context.message_count());
+        if request == shown {
+            seen.context = context_parts(context, part.prepared(), arguments.diff);
+        }
+        for (number, _) in facts.iter().enumerate().filter(|(_, fact)| fact.request == request) {
+            if let Some((text, place)) = carrier(number, context, part.prepared()) {
+                seen.quotes.insert(number, quote(&text, place));
+            }
+        }
     };
     let examined = examine(&part, &plan, depth, compactor.as_ref(), look);
     let examined = Work::new(1)?.run(examined)?;
@@ -418,7 +397,6 @@ fn shown(
         counted(exam.window, "token"),
         counted(cut.tokens_before, "token"),
     );
-    let number = arguments.cut.unwrap_or(0);
     let at = format!("cut {number} of {}, depth {depth}", prepared.cuts.len());
     let mut parts = vec![title(&prepared, &plan, &at, place.request), Part::Text(sent)];
     let (prepared, facts) = (&prepared, &cut.facts[..]);
@@ -430,11 +408,11 @@ fn shown(
 }
 
 /// The requested cut, with the facts there.
-fn picked<'a>(
-    arguments: &Arguments,
-    prepared: &'a PreparedSession,
-) -> Result<&'a (CutPlace, Vec<Reference>), Failure> {
-    let number = arguments.cut.unwrap_or(0);
+fn picked(
+    number: u32,
+    depth: u32,
+    prepared: &PreparedSession,
+) -> Result<&(CutPlace, Vec<Reference>), Failure> {
     let count = prepared.cuts.len();
     let found = (number as usize).checked_sub(1).and_then(|at| prepared.cuts.get(at));
     found.ok_or_else(|| match (count, &prepared.facts.no_cut) {
@@ -444,9 +422,8 @@ fn picked<'a>(
             Failure::usage("`--cuts none` leaves no cut").help("give a number, `all` or `recorded`")
         }
         _ => Failure::usage(format!(
-            "cut {number} is not there: the session has {} at depth {}, from 1",
+            "cut {number} is not there: the session has {} at depth {depth}, from 1",
             counted(count, "cut"),
-            arguments.depth
         ))
         .help(format!("give a number up to {count} to --cut, or more places to --cuts")),
     })
@@ -474,28 +451,6 @@ struct SeenStates {
     /// By position of the fact: the strategy's text that names it, at the
     /// request that uses it.
     quotes: BTreeMap<usize, String>,
-}
-
-impl SeenStates {
-    fn look(
-        &mut self,
-        (request, context): (u32, &Context),
-        shown: u32,
-        part: &CutSegment,
-        (facts, diff): (&[Reference], bool),
-    ) {
-        let prepared = part.prepared();
-        self.messages.get_or_insert_with(|| context.message_count());
-        if request == shown {
-            self.context = context_parts(context, prepared, diff);
-        }
-        let used = facts.iter().enumerate().filter(|(_, fact)| fact.request == request);
-        for (number, _) in used {
-            if let Some((text, place)) = carrier(number, context, prepared) {
-                self.quotes.insert(number, quote(&text, place));
-            }
-        }
-    }
 }
 
 /// A line of a text around a place in it.
@@ -587,12 +542,8 @@ impl FactList<'_> {
         let message = &self.prepared.facts.messages[at];
         let sent = self.prepared.recording.session.messages[at].sent();
         let tool = message.tool.as_ref().map(|tool| format!(" · {tool}")).unwrap_or_default();
-        let quoted = self
-            .part
-            .prepared()
-            .survival
-            .place_in(number, &sent)
-            .map(|place| format!(": {}", quote(&sent, place)));
+        let place = self.part.prepared().survival.place_in(number, &sent);
+        let quoted = place.map(|place| format!(": {}", quote(&sent, place)));
         format!(
             "last stood in {} · {}{tool} · {} tokens before the cut{}",
             message.id,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
+use super::wire;
 use super::work::Work;
-use super::{show, wire};
 use crate::bench::{self, strategy};
 use crate::failure::{Exit, Failure};
 use recap_core::text::{counted, one_line};
@@ -60,7 +60,9 @@ enum Action {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let text = match &arguments.action {
         None | Some(Action::List) => list()?,
-        Some(Action::Show { name, toml: true, .. }) => file(name)?,
+        Some(Action::Show { name, toml: true, .. }) => {
+            bench::strategy_text(name)?.as_written().to_owned()
+        }
         Some(Action::Show { name, window, .. }) => described(name, window.as_ref())?,
         Some(Action::Check { name }) => check(name)?,
     };
@@ -79,10 +81,15 @@ fn check(name: &str) -> Result<String, Failure> {
     let dataset = bundled(TRIED_ON).expect("it ships with the program")?;
     let (counter, mut work) = (wire::counter(None), Work::new(1)?);
     let roles = ModelRoles::offline(&counter);
+    let window: WindowSpec = TRIED_AT.parse().expect("it is a share");
     let mut all = Vec::new();
     for session in dataset.sessions.into_iter().step_by(PER_KIND) {
         let prepared = PreparedSession::new(&dataset.name, session, Arc::clone(&counter));
-        let plan = tried(&strategy, &prepared)?;
+        let tokens =
+            window.tokens(&prepared.recording.sizes, UNKNOWN_LIMIT).map_err(wire::too_small)?;
+        let names = (&*dataset.name, &*prepared.facts.session);
+        let at = (window.label(), tokens);
+        let plan = Plan { seed: 0, ..Plan::new(names, Arc::clone(&strategy), at) };
         let tried = work.run(check_conformance(&prepared, &plan, roles.compactor.as_ref()))?;
         let id = &prepared.facts.session;
         all.push(tried.map_err(|e| {
@@ -91,14 +98,6 @@ fn check(name: &str) -> Result<String, Failure> {
     }
     conduct(&mut text, &all);
     Ok(text)
-}
-
-fn tried(strategy: &Arc<Strategy>, prepared: &PreparedSession) -> Result<Plan, Failure> {
-    let window: WindowSpec = TRIED_AT.parse().expect("it is a share");
-    let tokens =
-        window.tokens(&prepared.recording.sizes, UNKNOWN_LIMIT).map_err(wire::too_small)?;
-    let window = (window.label(), tokens, Scaling::All);
-    Ok(show::plan(0, prepared, window, Arc::clone(strategy), true))
 }
 
 /// The result of the check, in words.
@@ -248,11 +247,6 @@ fn typed(word: &str) -> Cow<'_, str> {
     } else {
         Cow::Owned(format!("{word:?}"))
     }
-}
-
-/// The file of a strategy, as it is written.
-fn file(name: &str) -> Result<String, Failure> {
-    Ok(bench::strategy_text(name)?.as_written().to_owned())
 }
 
 /// The strategy with its numbers at a window, and its prompts.
