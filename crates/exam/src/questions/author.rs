@@ -416,6 +416,12 @@ mod tests {
         roles: Mutex<Vec<(ModelRole, u32)>>,
     }
 
+    fn pupil(proposals: Json) -> Arc<Pupil> {
+        let (provider, name) = ("test".to_owned(), "pupil".to_owned());
+        let model = Model { provider, name, settings: Settings::default() };
+        Arc::new(Pupil { model, proposals, roles: Mutex::default() })
+    }
+
     #[async_trait]
     impl Llm for Pupil {
         fn model(&self) -> &Model {
@@ -490,42 +496,26 @@ mod tests {
             proposal("port", "9999", &["m0"]),
             proposal("port", "8443", &["m9"]),
         ]);
-        let model =
-            Model { provider: "test".into(), name: "pupil".into(), settings: Settings::default() };
-        let pupil = Arc::new(Pupil { model, proposals, roles: Mutex::default() });
+        let pupil = pupil(proposals);
         let llm: Arc<dyn Llm> = Arc::clone(&pupil) as Arc<dyn Llm>;
         let (session, places) = (session(), [place(3)]);
         let written = Author::new(&llm).write(&session, &places).await;
-        let mut asked: Vec<(&str, &[String], &[String])> = written
-            .questions
-            .iter()
-            .map(|p| (p.question.as_str(), p.expect.alternatives(), p.evidence.as_slice()))
-            .collect();
+        let asked = written.questions.iter().map(|p| {
+            [p.question.clone(), p.expect.alternatives().join(", "), p.evidence.join(", ")]
+        });
+        let mut asked: Vec<[String; 3]> = asked.collect();
         asked.sort();
-        let text = |text: &str| vec![text.to_owned()];
-        assert_eq!(
-            asked,
-            [
-                ("What did they say of `port`?", text("8443").as_slice(), text("id0").as_slice()),
-                (
-                    "What did they say of `store`?",
-                    text("sqlite").as_slice(),
-                    text("id2").as_slice()
-                ),
-            ]
-        );
-        let left_out: Vec<(&str, u64)> =
-            written.left_out.iter().map(|(why, n)| (why.as_str(), *n)).collect();
-        assert_eq!(
-            left_out,
-            [
-                ("another question asks nearly the same", 1),
-                ("it gives its answer away, or cannot be graded", 1),
-                ("its evidence does not say the answer", 2),
-                ("its evidence is not in the part", 1),
-                ("not answered twice with the whole conversation", 1),
-            ]
-        );
+        let of = |key: &str| format!("What did they say of `{key}`?");
+        assert_eq!(asked, [[&*of("port"), "8443", "id0"], [&*of("store"), "sqlite", "id2"]]);
+        let left_out = [
+            ("another question asks nearly the same", 1),
+            ("it gives its answer away, or cannot be graded", 1),
+            ("its evidence does not say the answer", 2),
+            ("its evidence is not in the part", 1),
+            ("not answered twice with the whole conversation", 1),
+        ];
+        let left_out = left_out.map(|(why, n)| (why.to_owned(), n));
+        assert_eq!(written.left_out, BTreeMap::from(left_out));
         // The same calls give the same questions, with the same ids.
         let again = Author::new(&llm).write(&session, &places).await;
         assert_eq!(again.questions, written.questions);
@@ -539,9 +529,7 @@ mod tests {
         session.messages[0].blocks =
             vec![Block::Text { text: "the answer to known is forty two.".to_owned() }];
         let proposals = json!([proposal("known", "forty two", &["m0"])]);
-        let model =
-            Model { provider: "test".into(), name: "pupil".into(), settings: Settings::default() };
-        let llm: Arc<dyn Llm> = Arc::new(Pupil { model, proposals, roles: Mutex::default() });
+        let llm: Arc<dyn Llm> = pupil(proposals);
         let written = Author::new(&llm).write(&session, &[place(3)]).await;
         assert_eq!(written.questions, []);
         assert_eq!(written.left_out["answered without the conversation"], 1);

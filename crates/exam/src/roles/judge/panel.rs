@@ -157,15 +157,18 @@ mod tests {
     use super::*;
     use recap_core::model::{Expectation, NoGrade, QuestionKind};
 
-    /// Always gives the same verdict and counts its calls.
+    type Told = Result<Option<Vec<bool>>, NoReply>;
+
+    /// Always gives the same verdict, tells the same of statements, and counts its grades.
     struct Says {
         name: &'static str,
         verdict: Verdict,
+        told: Told,
         asked: Mutex<u32>,
     }
 
-    fn says(name: &'static str, verdict: Verdict) -> Arc<Says> {
-        Arc::new(Says { name, verdict, asked: Mutex::default() })
+    fn says(name: &'static str, verdict: Verdict, told: Told) -> Arc<Says> {
+        Arc::new(Says { name, verdict, told, asked: Mutex::default() })
     }
 
     #[async_trait]
@@ -180,6 +183,10 @@ mod tests {
             };
             let (verdict, rationale) = (self.verdict.clone(), format!("reason of {}", self.name));
             Judgement { verdict, score, rationale, votes: Vec::new() }
+        }
+
+        async fn check(&self, _: &[Statement]) -> Told {
+            self.told.clone()
         }
 
         fn name(&self) -> &str {
@@ -197,8 +204,8 @@ mod tests {
 
     /// The judgement of a panel, and the number of calls of each judge.
     async fn panel(verdicts: &[Verdict]) -> (Judgement, Vec<u32>) {
-        let judges: Vec<Arc<Says>> =
-            ["a", "b", "c"].into_iter().zip(verdicts).map(|(n, v)| says(n, v.clone())).collect();
+        let named = ["a", "b", "c"].into_iter().zip(verdicts);
+        let judges: Vec<Arc<Says>> = named.map(|(n, v)| says(n, v.clone(), Ok(None))).collect();
         let roles = judges.iter().map(|judge| Arc::clone(judge) as Arc<dyn Judge>).collect();
         let expect = Expectation::AnyOf(vec!["7".to_owned()]);
         let (question, kind, answer) = ("How many?", QuestionKind::Fact, "7");
@@ -276,8 +283,8 @@ mod tests {
     #[test]
     fn a_panel_has_two_or_three_different_judges() {
         let new = |names: &[&'static str]| {
-            let judges = names.iter().map(|name| says(name, Verdict::Correct) as Arc<dyn Judge>);
-            Panel::new(judges.collect())
+            let judges = names.iter().map(|name| says(name, Verdict::Correct, Ok(None)));
+            Panel::new(judges.map(|judge| judge as Arc<dyn Judge>).collect())
         };
         assert_eq!(new(&["a", "b"]).unwrap().name(), "a + b");
         assert_eq!(new(&["a", "b", "offline"]).unwrap().source(), Source::Model);
@@ -288,38 +295,15 @@ mod tests {
         assert_eq!(error, PanelError::Twice("a".to_owned()));
     }
 
-    /// Tells of each statement what it is made with, or gives no reply.
-    struct Tells(&'static str, Result<Option<Vec<bool>>, NoReply>);
-
-    #[async_trait]
-    impl Judge for Tells {
-        async fn grade(&self, _: &Grading<'_>) -> Judgement {
-            unreachable!("nothing is graded")
-        }
-
-        async fn check(&self, _: &[Statement]) -> Result<Option<Vec<bool>>, NoReply> {
-            self.1.clone()
-        }
-
-        fn name(&self) -> &str {
-            self.0
-        }
-
-        fn source(&self) -> Source {
-            Source::Model
-        }
-    }
-
     #[tokio::test]
     async fn majority_of_those_that_tell_checks_statements() {
         let told = |truths: &[bool]| Ok(Some(truths.to_vec()));
         let none = || Err(NoReply::Refused);
-        let statement = |name: &str| Statement {
+        let statements = ["a", "b"].map(|name| Statement {
             name: name.to_owned(),
             source: String::new(),
             summary: String::new(),
-        };
-        let statements = [statement("a"), statement("b")];
+        });
         for (judges, expected) in [
             (
                 vec![told(&[true, true]), told(&[true, false]), told(&[false, false])],
@@ -332,7 +316,7 @@ mod tests {
             (vec![Ok(None), told(&[false, true])], told(&[false, true])),
         ] {
             let roles = ["a", "b", "c"].into_iter().zip(judges);
-            let roles = roles.map(|(name, told)| Arc::new(Tells(name, told)) as Arc<dyn Judge>);
+            let roles = roles.map(|(n, told)| says(n, mute(""), told) as Arc<dyn Judge>);
             assert_eq!(Panel::new(roles.collect()).unwrap().check(&statements).await, expected);
         }
     }
