@@ -62,7 +62,7 @@ fn same_named_strategies_are_compared_and_others_named() {
     assert_eq!((one.better, one.worse, one.alike), (8, 0, 0));
     // All eight are gains: 2 of the 256 patterns of signs.
     assert_eq!((one.p, one.p_holm), (Some(2.0 / 256.0), Some(2.0 / 256.0)));
-    assert_eq!((one.outcome, one.these_sessions_only), (Some(TestOutcome::Better), false));
+    assert_eq!(one.outcome, Some(TestOutcome::Better));
     // s = √0.06, t(0.975; 7) = 2.364624: 0.45 ± 2.364624 · √(0.06 / 8).
     let (lo, hi) = one.interval.unwrap();
     assert!((lo - 0.245_218).abs() < 1e-5 && (hi - 0.654_782).abs() < 1e-5, "{lo} {hi}");
@@ -167,18 +167,6 @@ fn fewer_tokens_are_better_and_less_recall_worse() {
     assert!(six.dots.is_empty() && six.interval.is_some() && six.mde.is_some(), "{six:?}");
 }
 
-#[test]
-fn interval_within_one_session_is_marked_as_such() {
-    let run = |x: f64| {
-        let series = [("recall".to_owned(), vec![vec![Some(x); 10]])].into();
-        by(vec![UnitRow { series, ..unit_row("d", "x", &[("recall", &[x])]) }])
-    };
-    let found = compared((&["x"], &run(0.25)), (&["x"], &run(1.0)), &[], &[]);
-    let recall = &found.rows[0].measures[0];
-    assert!(recall.these_sessions_only);
-    assert_eq!(recall.interval, Some((0.75, 0.75)));
-}
-
 /// A gain in every one of so many clusters.
 fn measured(clusters: u64, p: Option<f64>) -> ComparedMeasure {
     ComparedMeasure {
@@ -187,7 +175,6 @@ fn measured(clusters: u64, p: Option<f64>) -> ComparedMeasure {
         b: 0.5,
         difference: 0.5,
         interval: None,
-        these_sessions_only: false,
         dots: Vec::new(),
         sessions: clusters,
         clusters,

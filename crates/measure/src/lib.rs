@@ -65,7 +65,7 @@ pub fn measure(
         add_missing(&manifest, &sessions, &mut results);
     }
     let primary = rows::primary(&sessions, &results);
-    let figures = SessionTable::of(&manifest, &sessions, &results, false);
+    let figures = SessionTable::of(&manifest, &sessions, &results);
     let session_rows = by_session::session_rows(&figures);
     let mut table = rows::rows(&figures, primary, &manifest);
     drop(figures);

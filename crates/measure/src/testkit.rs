@@ -291,7 +291,6 @@ pub fn unit_row(dataset: &str, strategy: &str, figures: &[(&str, &[f64])]) -> Un
         row_kind: RowKind::Ranked,
         failed: 0,
         figures: figures.iter().map(|(id, each)| ((*id).to_owned(), ones(each))).collect(),
-        series: BTreeMap::new(),
     }
 }
 

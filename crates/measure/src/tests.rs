@@ -213,10 +213,9 @@ fn the_number_of_sessions_decides_the_conclusions() {
         let x = row(&report, ALL, "x").clone();
         (x.intervals["reference_recall"].clone(), x.verdict.unwrap())
     };
-    assert!(matches!(interval(2), (Interval::ThisSessionOnly { .. }, AgainstFull::Descriptive)));
-    let (dots, verdict) = interval(3);
-    assert_eq!(dots, Interval::Dots { values: vec![0.5, 0.5, 1.0] });
-    assert_eq!(verdict, AgainstFull::Descriptive);
+    for (n, values) in [(2, vec![0.5, 1.0]), (3, vec![0.5, 0.5, 1.0])] {
+        assert_eq!(interval(n), (Interval::Dots { values }, AgainstFull::Descriptive));
+    }
     assert!(matches!(interval(6), (Interval::Student { .. }, AgainstFull::Undecided)));
     assert!(matches!(interval(12), (Interval::Student { .. }, AgainstFull::Inferior)));
     assert!(matches!(interval(20), (Interval::Wider { .. }, AgainstFull::Inferior)));

@@ -168,8 +168,7 @@ fn difference(measure: &ComparedMeasure) -> Cell {
     };
     let spread = match (measure.interval, measure.dots.as_slice()) {
         (Some((lo, hi)), _) => {
-            let mark = if measure.these_sessions_only { "†" } else { "" };
-            Some(format!("[{} … {}]{mark}", signed(lo), signed(hi)))
+            Some(format!("[{} … {}]", signed(lo), signed(hi)))
         }
         (None, [first, .., last]) => Some(format!("{}…{}", signed(*first), signed(*last))),
         (None, _) => None,
@@ -254,9 +253,6 @@ fn questions(row: &ComparedRow) -> Option<String> {
 fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = vec![tested(comparison)];
     let measures = || comparison.rows.iter().flat_map(|row| &row.measures);
-    if measures().any(|measure| measure.these_sessions_only) {
-        notes.push("†: holds for these sessions only.".to_owned());
-    }
     if measures().any(|measure| measure.interval.is_none() && measure.dots.len() > 1) {
         notes.push(
             "a…b: lowest and highest difference of a session or project; too few for an interval."
@@ -336,7 +332,6 @@ mod tests {
             b,
             difference: b - a,
             interval,
-            these_sessions_only: false,
             dots: Vec::new(),
             sessions: 9,
             clusters: 9,

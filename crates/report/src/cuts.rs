@@ -53,9 +53,6 @@ fn about(report: &Report, rows: &[&StrategyRow]) -> String {
         Some(Interval::Dots { .. }) => {
             " The range of facts goes from the lowest to the highest session or project."
         }
-        Some(Interval::ThisSessionOnly { .. }) => {
-            " The range of facts is a 95 % interval, of this session only."
-        }
         Some(Interval::Student { .. } | Interval::Wider { .. }) => {
             " The range of facts is a 95 % interval."
         }

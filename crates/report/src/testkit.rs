@@ -379,7 +379,7 @@ pub(super) fn asked() -> Report {
         for (id, x) in known {
             row.values.insert(id.to_owned(), Value::Known(x));
         }
-        let interval = Interval::ThisSessionOnly { lo: 50.2, hi: 72.0 };
+        let interval = Interval::Student { lo: 50.2, hi: 72.0 };
         row.intervals.insert("continuity".to_owned(), interval);
     }
     report

@@ -63,8 +63,6 @@ pub struct ComparedMeasure {
     pub difference: f64,
     /// Its 95 % interval.
     pub interval: Option<(f64, f64)>,
-    /// Whether the interval holds for these sessions only.
-    pub these_sessions_only: bool,
     /// Differences by cluster where there are too few for an interval.
     pub dots: Vec<f64>,
     /// Sessions with a figure in both.

@@ -31,14 +31,7 @@ pub const UNRANKED: &str = "unranked";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Interval {
-    /// One or two sessions: a block bootstrap over requests, this session only.
-    ThisSessionOnly {
-        /// Lower bound of the interval.
-        lo: f64,
-        /// Upper bound of the interval.
-        hi: f64,
-    },
-    /// Three to five: every value, no interval.
+    /// Two to five: every value, no interval.
     Dots {
         /// Values by cluster, ascending.
         values: Vec<f64>,
@@ -63,9 +56,7 @@ impl Interval {
     /// Both bounds, where there is an interval.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
-            Interval::ThisSessionOnly { lo, hi }
-            | Interval::Student { lo, hi }
-            | Interval::Wider { lo, hi } => Some((*lo, *hi)),
+            Interval::Student { lo, hi } | Interval::Wider { lo, hi } => Some((*lo, *hi)),
             Interval::Dots { .. } => None,
         }
     }

@@ -494,7 +494,6 @@ fn range_kept(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
             "from session to session"
         }
         Interval::Dots { .. } => "from project to project",
-        Interval::ThisSessionOnly { .. } => "within this session",
         Interval::Student { .. } | Interval::Wider { .. } => "(95 % interval)",
     };
     let lo = kept(run.primary, lo);

@@ -257,7 +257,6 @@ fn range_of_what_is_kept() {
         [
             ("of each of three sessions", dots(&[20.0, 50.0, 90.0])),
             ("of each of two projects", dots(&[20.0, 50.0])),
-            ("within a session", of(Interval::ThisSessionOnly { lo, hi })),
             ("an interval", of(Interval::Student { lo, hi })),
             ("a wider one", of(Interval::Wider { lo, hi })),
         ],

@@ -3,9 +3,6 @@
 //!
 //! Replicates are averaged, as they are before pooling; for measures that are
 //! pooled by a maximum or a percentile each session has its own.
-//! If a data set has too few clusters for an interval, some measures also keep
-//! a figure for each request or question: chance can then be estimated within
-//! these sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::ALL;
 use crate::figures::nearest_rank;
-use crate::figures::spec::{Contribution, Figures, Pool, Spec};
+use crate::figures::spec::{Contribution, Pool, Spec};
 use crate::figures::table::{RowKey, SessionTable, TableRow};
 use crate::measures::{MEASURES, spec_of};
-use crate::statistics::FEWEST_FOR_AN_INTERVAL;
-use crate::statistics::pooling::owner;
-use crate::statistics::pooling::{groups, pooled};
 use recap_core::model::{
     Expectation, Fingerprint, Report, RowKind, SESSION_MEASURES, SessionFacts, SessionRow,
 };
@@ -57,7 +51,6 @@ pub struct SessionFingerprint {
 
 /// A row of one data set, session by session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct UnitRow {
     /// Name of the data set.
     pub dataset: String,
@@ -75,9 +68,6 @@ pub struct UnitRow {
     /// For each measure, one figure for each session of the data set, in
     /// their order.
     pub figures: BTreeMap<String, Vec<Option<Figure>>>,
-    /// For each measure and session, a figure for each request or question.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub series: BTreeMap<String, Vec<Figures>>,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -107,15 +97,18 @@ impl Figure {
 /// Significant digits of a figure, so that a file stays short and equal figures
 /// stay equal.
 const DIGITS: usize = 9;
-/// Significant digits of a figure for one request or question.
-const SERIES_DIGITS: usize = 6;
 
 /// The figures of a measured run by session.
 pub fn by_session(report: &Report) -> BySession {
     BySession {
-        rows: unit_rows(report, &SessionTable::of_pairs(report)).collect(),
+        rows: unit_rows(report, &table_of(report)).collect(),
         sessions: report.sessions.iter().map(fingerprint_of).collect(),
     }
+}
+
+/// The table by which a run is compared with another one.
+pub(crate) fn table_of(report: &Report) -> SessionTable<'_> {
+    SessionTable::of(&report.manifest, &report.sessions, &report.results)
 }
 
 /// The fingerprint of a session in a run.
@@ -197,15 +190,6 @@ pub(crate) fn session_rows(table: &SessionTable<'_>) -> Vec<SessionRow> {
     rows
 }
 
-/// What each session of a data set has, by their position; `None` where it is not there.
-fn by_position<T: Clone>(
-    positions: &[usize],
-    of: impl Iterator<Item = (usize, T)>,
-) -> Vec<Option<T>> {
-    let mut own: BTreeMap<usize, T> = of.collect();
-    positions.iter().map(|at| own.remove(at)).collect()
-}
-
 type TableRowKey<'a> = (&'a str, &'a str, &'a str);
 
 /// The measures that have a figure, by row: in the table of its data set or in
@@ -233,68 +217,47 @@ fn unit_row(
 ) -> UnitRow {
     let of_dataset = |at: &usize| facts[*at].dataset == key.dataset;
     let positions: Vec<usize> = (0..facts.len()).filter(of_dataset).collect();
-    let clusters = groups(positions.iter().map(|at| (owner(&facts[*at]), at)));
-    let few = clusters.len() < FEWEST_FOR_AN_INTERVAL;
-    let row_kind = row.row_kind();
-    let (mut figures, mut series) = (BTreeMap::new(), BTreeMap::new());
+    let mut figures = BTreeMap::new();
     for spec in specs {
         let own: Vec<(usize, Contribution)> = row.contributions(spec).collect();
         if own.iter().any(|(_, own)| matches!(own, Contribution::Unknown(_))) {
             continue;
         }
-        let few = few || spec.is_at_cuts() && few_at_cuts(facts, &own);
         let each = own.into_iter().filter_map(|(at, own)| Some((at, figure(spec.pool, own)?)));
-        figures.insert(spec.id().to_owned(), by_position(&positions, each));
-        if few && spec.series.is_some() && row_kind != RowKind::Control {
-            let rounded = |own: Figures| -> Figures {
-                own.into_iter().map(|figure| Some(rounded(figure?, SERIES_DIGITS))).collect()
-            };
-            let each = row.series(spec).map(|(at, own)| (at, rounded(own)));
-            let each = by_position(&positions, each).into_iter().map(Option::unwrap_or_default);
-            series.insert(spec.id().to_owned(), each.collect());
-        }
+        let mut own: BTreeMap<usize, Figure> = each.collect();
+        let in_order = positions.iter().map(|at| own.remove(at)).collect();
+        figures.insert(spec.id().to_owned(), in_order);
     }
     UnitRow {
         dataset: key.dataset.clone(),
         strategy: key.strategy.clone(),
         window: key.window.clone(),
         billed_as: key.billing_model.clone(),
-        row_kind,
+        row_kind: row.row_kind(),
         failed: row.failed.len() as u64,
         figures,
-        series,
     }
-}
-
-/// Whether the facts at cuts form too few clusters for an interval:
-/// clusters with few facts are joined.
-fn few_at_cuts(facts: &[SessionFacts], own: &[(usize, Contribution)]) -> bool {
-    let sessions = own.iter().filter_map(|(at, own)| match own {
-        Contribution::Fraction { to, .. } => Some((owner(&facts[*at]), *to, 0.0)),
-        _ => None,
-    });
-    pooled(sessions).n() < FEWEST_FOR_AN_INTERVAL
 }
 
 /// The figure of one session.
 fn figure(pool: Pool, own: Contribution) -> Option<Figure> {
     let figure = match (own, pool) {
-        (Contribution::One(value), _) => Figure::One(rounded(value, DIGITS)),
+        (Contribution::One(value), _) => Figure::One(rounded(value)),
         (Contribution::Fraction { of, to }, _) => {
-            Figure::Fraction(rounded(of, DIGITS), rounded(to, DIGITS))
+            Figure::Fraction(rounded(of), rounded(to))
         }
         (Contribution::Many(mut values), Pool::Percentile(percent)) => {
             values.sort_by(f64::total_cmp);
-            Figure::One(rounded(nearest_rank(&values, percent)?, DIGITS))
+            Figure::One(rounded(nearest_rank(&values, percent)?))
         }
         _ => return None,
     };
     Some(figure)
 }
 
-/// A number rounded to this many significant digits.
-fn rounded(x: f64, digits: usize) -> f64 {
-    let text = format!("{x:.*e}", digits - 1);
+/// A number rounded to [`DIGITS`].
+fn rounded(x: f64) -> f64 {
+    let text = format!("{x:.*e}", DIGITS - 1);
     text.parse().expect("a number that was printed is one")
 }
 

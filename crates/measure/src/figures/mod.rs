@@ -13,7 +13,7 @@ pub(crate) mod rows;
 pub(crate) mod spec;
 pub(crate) mod table;
 
-use crate::figures::spec::{Contribution, Figures, Pool, mean};
+use crate::figures::spec::{Contribution, Pool, mean};
 use crate::statistics::pooling::{self, Owner};
 use recap_core::model::Absent;
 use recap_core::packed::{pack, unpack};
@@ -92,14 +92,6 @@ pub(crate) fn nearest_rank(sorted: &[f64], percent: u8) -> Option<f64> {
     sorted.get(rank - 1).copied()
 }
 
-/// At each position of a series the mean of the replicates that have a figure there.
-pub(crate) fn averaged(replicates: &[Figures]) -> Figures {
-    let places = replicates.iter().map(Vec::len).max().unwrap_or(0);
-    let place =
-        |at: usize| mean(replicates.iter().filter_map(|own| own.get(at).copied().flatten()));
-    (0..places).map(place).collect()
-}
-
 /// Bytes of a block before it is compressed.
 const BLOCK: usize = 8 << 10;
 
@@ -129,27 +121,17 @@ impl PackedFigures {
         }
     }
 
-    /// Adds the series of a session.
-    pub fn push_series(&mut self, series: &Figures) {
-        let each: Vec<f64> = series.iter().map(|figure| figure.unwrap_or(f64::NAN)).collect();
-        self.put(b'*', &each);
-    }
-
     /// The contributions, in the order in which they were added.
     pub fn contributions(&self) -> impl Iterator<Item = Contribution> {
-        self.entries(|kind, values| match kind {
+        let blocks = self.blocks.iter().map(|block| unpack(block)).chain([self.tail.clone()]);
+        let entries = blocks.flat_map(|block| read(&block).collect::<Vec<_>>());
+        entries.map(|(kind, values)| match kind {
             b'1' => Contribution::One(values[0]),
             b'/' => Contribution::Fraction { of: values[0], to: values[1] },
             b'*' => Contribution::Many(values),
             b'-' => Contribution::Absent(self.reasons[values[0] as usize].clone()),
             _ => Contribution::Unknown(self.reasons[values[0] as usize].clone()),
         })
-    }
-
-    /// The series, in the order in which they were added.
-    pub fn series(&self) -> impl Iterator<Item = Figures> {
-        let figure = |value: f64| (!value.is_nan()).then_some(value);
-        self.entries(move |_, values| values.into_iter().map(figure).collect())
     }
 
     fn put_reason(&mut self, kind: u8, reason: &Absent) {
@@ -169,17 +151,6 @@ impl PackedFigures {
             self.blocks.push(pack(&self.tail));
             self.tail.clear();
         }
-    }
-
-    fn entries<'a, T: 'a>(
-        &'a self,
-        entry: impl Fn(u8, Vec<f64>) -> T + 'a,
-    ) -> impl Iterator<Item = T> + 'a {
-        let tail: Vec<T> = read(&self.tail).map(|(kind, values)| entry(kind, values)).collect();
-        let unpacked = move |block: &'a [u8]| -> Vec<T> {
-            read(&unpack(block)).map(|(kind, values)| entry(kind, values)).collect()
-        };
-        self.blocks.iter().map(AsRef::as_ref).flat_map(unpacked).chain(tail)
     }
 }
 
@@ -279,17 +250,6 @@ mod tests {
     }
 
     #[test]
-    fn series_are_averaged_at_each_position_with_figure() {
-        let replicates = [
-            vec![Some(1.0), None, Some(3.0), None],
-            vec![Some(2.0), None],
-            vec![Some(6.0), None, None, Some(5.0)],
-        ];
-        assert_eq!(averaged(&replicates), [Some(3.0), None, Some(3.0), Some(5.0)]);
-        assert!(averaged(&[]).is_empty());
-    }
-
-    #[test]
     fn entries_come_back_as_they_were_across_blocks() {
         let each = [
             Contribution::One(0.1),
@@ -307,13 +267,5 @@ mod tests {
         assert!((100..1_000).contains(&column.blocks.len()), "{}", column.blocks.len());
         assert!(column.contributions().eq(all));
         assert_eq!(column.reasons.len(), 3);
-    }
-
-    #[test]
-    fn figures_that_are_missing_stay_missing() {
-        let each = [vec![Some(0.5), None, Some(0.0)], vec![], vec![None]];
-        let mut column = PackedFigures::default();
-        each.iter().for_each(|figures| column.push_series(figures));
-        assert!(column.series().eq(each));
     }
 }

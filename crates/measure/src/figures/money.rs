@@ -67,20 +67,6 @@ impl<'a> Account<'a> {
         Ok(self.requests(cached)?.into_iter().fold(calls, |sum, usd| sum + usd))
     }
 
-    /// The same request by request: a call of a compaction is billed with the next request.
-    pub fn by_request(&mut self) -> Result<Vec<f64>, Absent> {
-        let mut usd = self.requests(AS_BILLED)?;
-        for call in &self.bill.calls {
-            let price = self.call(call, AS_BILLED)?;
-            let begun = self.rows.compactions[call.compaction as usize].begun as usize;
-            let last = usd.len().saturating_sub(1);
-            if let Some(request) = usd.get_mut(begun.min(last)) {
-                *request += price;
-            }
-        }
-        Ok(usd)
-    }
-
     /// The cost of each request of the session in USD; nothing for what a model without a price
     /// answered.
     fn requests(&mut self, cached: Cached) -> Result<Vec<f64>, Absent> {

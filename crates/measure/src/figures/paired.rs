@@ -8,10 +8,7 @@
 //! pooled by a maximum or a percentile are compared by the mean over
 //! the sessions' own figures.
 //!
-//! From six clusters on the interval describes sessions like these. Below, it
-//! is a moving-block bootstrap of the paired requests or questions, shifted to the
-//! pooled difference, and describes these sessions only; measures without a
-//! figure for each request or question have no such interval.
+//! From six clusters on there is an interval, which describes sessions like these.
 //!
 //! Shares of the facts at cuts are paired by session: the
 //! difference and both figures of a session are weighted by its number of
@@ -21,10 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ALL;
 use crate::figures::by_session::{BySession, Figure, UnitRow};
-use crate::figures::spec::{Contribution, Figures, Pool, mean};
+use crate::figures::spec::{Contribution, Pool, mean};
 use crate::measures::spec_of;
-use crate::statistics::pooling::{self, FEWEST_RESAMPLED, Owner, groups, pooled};
-use crate::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL, blocks, sign_flip};
+use crate::statistics::pooling::{Owner, groups, pooled};
+use crate::statistics::{Clusters, sign_flip};
 use recap_core::model::{ComparedMeasure, Direction, catalogue};
 
 /// The share of the facts whose recorded text is no longer sent. These facts may
@@ -72,14 +69,10 @@ impl<'a> Side<'a> {
         let of_row = |row: &&'a UnitRow| {
             let row: &'a UnitRow = row;
             let figures = row.figures.get(id).map(Vec::as_slice).unwrap_or_default();
-            let series = row.series.get(id);
             let of_dataset = self.run.sessions.iter().filter(|one| one.dataset == row.dataset);
-            let each = of_dataset.zip(figures).enumerate();
-            let each = each.filter_map(move |(at, (session, figure))| {
+            let each = of_dataset.zip(figures).filter_map(|(session, figure)| {
                 let key = (session.dataset.as_str(), session.session.as_str());
-                let series = series.and_then(|series| series.get(at));
-                let cluster = session.cluster.as_deref();
-                Some((key, Unit { cluster, figure: (*figure)?, series }))
+                Some((key, Unit { cluster: session.cluster.as_deref(), figure: (*figure)? }))
             });
             each.collect::<Vec<_>>()
         };
@@ -93,7 +86,6 @@ type Key<'a> = (&'a str, &'a str);
 struct Unit<'a> {
     cluster: Option<&'a str>,
     figure: Figure,
-    series: Option<&'a Figures>,
 }
 
 /// A measure of two rows, paired by session.
@@ -105,7 +97,7 @@ pub struct Paired {
     pub only_a: u64,
     /// Numbers of sessions with a higher figure in B, and with a lower one.
     pub higher_lower: (u64, u64),
-    /// Whether all pairs are equal, also request by request if that is known.
+    /// Whether all pairs are equal.
     pub unchanged: bool,
 }
 
@@ -143,11 +135,8 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Paired,
         Pool::AtCuts => at_cuts(&both, id == OF_EXPOSED).ok_or(Unpaired::OtherFacts)?,
         pool => over_sessions(&both, pool).ok_or(Unpaired::NoPair)?,
     };
-    let sure = clusters.n() >= FEWEST_FOR_AN_INTERVAL;
-    let interval = match clusters.confidence(seed) {
-        Some((lo, hi)) => Some((lo * scale, hi * scale)),
-        None => these_sessions(&both, spec.pool, difference, seed),
-    };
+    let interval = clusters.confidence(seed).map(|(lo, hi)| (lo * scale, hi * scale));
+    let sure = interval.is_some();
     let (higher, lower) = counts(&both);
     let lower_is_better = spec.measure.direction == Direction::Lower;
     let (better, worse) = if lower_is_better { (lower, higher) } else { (higher, lower) };
@@ -159,7 +148,6 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Paired,
             b,
             difference,
             interval,
-            these_sessions_only: !sure && interval.is_some(),
             dots: if sure { Vec::new() } else { clusters.means() },
             sessions,
             clusters: clusters.n() as u64,
@@ -173,9 +161,7 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Paired,
         },
         only_a: units_a.len() as u64 - sessions,
         higher_lower: (higher, lower),
-        unchanged: both.iter().all(|(_, a, b)| {
-            a.figure == b.figure && a.series.zip(b.series).is_none_or(|(a, b)| a == b)
-        }),
+        unchanged: both.iter().all(|(_, a, b)| a.figure == b.figure),
     })
 }
 
@@ -261,41 +247,6 @@ fn counts(both: &[Pair<'_, '_>]) -> (u64, u64) {
         both.iter().filter(|(_, a, b)| is(own(b.figure), own(a.figure))).count() as u64
     };
     (number(|b, a| b > a), number(|b, a| b < a))
-}
-
-/// The block bootstrap of paired requests, questions or facts, shifted to the
-/// difference.
-fn these_sessions(both: &[Pair<'_, '_>], pool: Pool, difference: f64, seed: u64) -> Option<Bounds> {
-    let mut sessions: Vec<Vec<f64>> = Vec::new();
-    for (_, a, b) in both {
-        let (a, b) = (a.series?, b.series?);
-        if a.len() != b.len() {
-            return None;
-        }
-        let pairs = a.iter().zip(b).filter_map(|(a, b)| Some((*b)? - (*a)?));
-        sessions.push(pairs.collect());
-    }
-    if pool == Pool::AtCuts {
-        let each: Vec<_> = both.iter().map(owner).zip(sessions).collect();
-        return pooling::these_sessions(&each, seed);
-    }
-    sessions.retain(|session| !session.is_empty());
-    if sessions.iter().map(Vec::len).sum::<usize>() < FEWEST_RESAMPLED {
-        return None;
-    }
-    if pool == Pool::Sum {
-        // The mean over sessions of their sums, times the number of sessions,
-        // is the sum.
-        let times = sessions.len() as f64;
-        for session in &mut sessions {
-            let requests = session.len() as f64;
-            session.iter_mut().for_each(|value| *value *= requests * times);
-        }
-    }
-    let centre = mean(sessions.iter().map(|s| s.iter().sum::<f64>() / s.len() as f64))?;
-    let (lo, hi) = blocks(&sessions, seed)?;
-    let shift = difference - centre;
-    Some((lo + shift, hi + shift))
 }
 
 #[cfg(test)]

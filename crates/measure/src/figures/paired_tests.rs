@@ -10,10 +10,9 @@ impl std::ops::Deref for Paired {
 }
 
 /// A run of sessions `t0`, `t1`, … of data set `d` with one measure.
-fn run(id: &str, figures: &[Option<Figure>], series: Option<&[Figures]>) -> BySession {
+fn run(id: &str, figures: &[Option<Figure>]) -> BySession {
     let figures = [(id.to_owned(), figures.to_vec())].into();
-    let series = series.map(|series| (id.to_owned(), series.to_vec())).into_iter().collect();
-    by_rows(vec![UnitRow { figures, series, ..unit_row("d", "x", &[]) }])
+    by_rows(vec![UnitRow { figures, ..unit_row("d", "x", &[]) }])
 }
 
 fn ones(figures: &[f64]) -> Vec<Option<Figure>> {
@@ -31,8 +30,8 @@ fn near(a: f64, b: f64) -> bool {
 
 #[test]
 fn unpaired_sessions_are_counted_and_left_out() {
-    let a = run("recall", &[Some(Figure::One(0.8)), Some(Figure::One(0.6)), None], None);
-    let b = run("recall", &[Some(Figure::One(0.7)), None, Some(Figure::One(0.1))], None);
+    let a = run("recall", &[Some(Figure::One(0.8)), Some(Figure::One(0.6)), None]);
+    let b = run("recall", &[Some(Figure::One(0.7)), None, Some(Figure::One(0.1))]);
     let found = pair("recall", &a, &b).unwrap();
     assert!(near(found.a, 0.8) && near(found.b, 0.7) && near(found.difference, -0.1));
     assert_eq!((found.sessions, found.only_a), (1, 1));
@@ -44,11 +43,10 @@ fn unpaired_sessions_are_counted_and_left_out() {
 fn six_clusters_give_t_interval_and_exact_p() {
     // Differences 1…6: mean 3.5, s = √3.5, se = √(3.5/6) = 0.763763, t.975(5) =
     // 2.570582: 3.5 ± 1.963315. All positive: p = 2/64.
-    let a = run("recall", &ones(&[0.0; 6]), None);
-    let b = run("recall", &ones(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), None);
+    let a = run("recall", &ones(&[0.0; 6]));
+    let b = run("recall", &ones(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
     let found = pair("recall", &a, &b).unwrap();
     let bounds = found.interval.unwrap();
-    assert!(!found.these_sessions_only);
     assert!((bounds.0 - 1.536_685).abs() < 1e-5 && (bounds.1 - 5.463_315).abs() < 1e-5);
     assert_eq!(found.p, Some(2.0 / 64.0));
     // (2.570582 + 0.919544) · 0.763763
@@ -57,8 +55,8 @@ fn six_clusters_give_t_interval_and_exact_p() {
 
 #[test]
 fn sums_are_compared_as_sums_with_their_interval() {
-    let a = run("tokens_sent", &ones(&[100.0; 6]), None);
-    let b = run("tokens_sent", &ones(&[101.0, 102.0, 103.0, 104.0, 105.0, 106.0]), None);
+    let a = run("tokens_sent", &ones(&[100.0; 6]));
+    let b = run("tokens_sent", &ones(&[101.0, 102.0, 103.0, 104.0, 105.0, 106.0]));
     let found = pair("tokens_sent", &a, &b).unwrap();
     assert!(near(found.a, 600.0) && near(found.difference, 21.0));
     let bounds = found.interval.unwrap();
@@ -71,39 +69,13 @@ fn sums_are_compared_as_sums_with_their_interval() {
 fn ratio_of_sums_is_compared_by_linearised_values() {
     // A: (10 + 90) / (100 + 100) = 0.5. B: (20 + 90) / 200 = 0.55.
     let fractions = |of: [f64; 2]| of.map(|of| Some(Figure::Fraction(of, 100.0)));
-    let a = run("token_savings", &fractions([10.0, 90.0]), None);
-    let b = run("token_savings", &fractions([20.0, 90.0]), None);
+    let a = run("token_savings", &fractions([10.0, 90.0]));
+    let b = run("token_savings", &fractions([20.0, 90.0]));
     let found = pair("token_savings", &a, &b).unwrap();
     assert!(near(found.a, 0.5) && near(found.b, 0.55), "{found:?}");
     // 0.55 + (20 − 55)/100 − (0.5 + (10 − 50)/100) = 0.1, and 0.
     assert!(near(found.dots[0], 0.0) && near(found.dots[1], 0.1), "{found:?}");
     assert_eq!((found.higher_lower, found.alike), ((1, 0), 1));
-}
-
-#[test]
-fn single_session_is_compared_by_request_and_marked() {
-    let figures = |x: f64| -> Figures { vec![Some(x); 20] };
-    let a = run("recall", &ones(&[1.0]), Some(&[figures(1.0)]));
-    let b = run("recall", &ones(&[0.0]), Some(&[figures(0.0)]));
-    let found = pair("recall", &a, &b).unwrap();
-    assert_eq!((found.interval, found.these_sessions_only), (Some((-1.0, -1.0)), true));
-    assert!(!found.unchanged && pair("recall", &a, &a).unwrap().unchanged);
-    // Ten pairs are enough; nine are too few, and so is a run without requests.
-    let of = |n: usize, x: f64| run("recall", &ones(&[x]), Some(&[vec![Some(x); n]]));
-    assert!(pair("recall", &of(10, 1.0), &of(10, 0.0)).unwrap().interval.is_some());
-    assert_eq!(pair("recall", &of(9, 1.0), &of(9, 0.0)).unwrap().interval, None);
-    assert_eq!(pair("recall", &a, &run("recall", &ones(&[0.0]), None)).unwrap().interval, None);
-}
-
-#[test]
-fn same_mean_over_different_questions_is_a_change() {
-    let half = |first: f64| -> Vec<Figures> {
-        vec![(0..10).map(|at| Some(if at < 5 { first } else { 1.0 - first })).collect()]
-    };
-    let a = run("recall", &ones(&[0.5]), Some(&half(1.0)));
-    let b = run("recall", &ones(&[0.5]), Some(&half(0.0)));
-    let found = pair("recall", &a, &b).unwrap();
-    assert!(near(found.difference, 0.0) && !found.unchanged, "{found:?}");
 }
 
 /// Fractions of facts.
@@ -112,7 +84,7 @@ fn facts(of: &[(f64, f64)]) -> Vec<Option<Figure>> {
 }
 
 fn kept(of: &[(f64, f64)]) -> BySession {
-    run("facts_kept", &facts(of), None)
+    run("facts_kept", &facts(of))
 }
 
 #[test]
@@ -156,7 +128,7 @@ fn different_facts_are_unpaired_unless_allowed_to_differ() {
     assert_eq!(pair("facts_kept", &a, &kept(&[])), Err(Unpaired::NoPair));
     // Exposed 20 and 40 facts, at weight 30 in the mean; 10 and 10:
     // (0.5·30 + 0.5·10)/40 against (0.75·30 + 0)/40.
-    let carried = |of: &[(f64, f64)]| run("carried_share", &facts(of), None);
+    let carried = |of: &[(f64, f64)]| run("carried_share", &facts(of));
     let (a, b) = (carried(&[(10.0, 20.0), (5.0, 10.0)]), carried(&[(30.0, 40.0), (0.0, 10.0)]));
     let found = pair("carried_share", &a, &b).unwrap();
     assert!(near(found.a, 0.5) && near(found.b, 0.5625), "{found:?}");
@@ -164,52 +136,8 @@ fn different_facts_are_unpaired_unless_allowed_to_differ() {
 }
 
 #[test]
-fn facts_are_resampled_with_their_session_weight() {
-    // Every fact is lost in a session of 30 and found in one of 10: every
-    // resample gives −20/40.
-    let series =
-        |first: f64| -> Vec<Figures> { vec![vec![Some(first); 30], vec![Some(1.0 - first); 10]] };
-    let a = run("facts_kept", &facts(&[(30.0, 30.0), (0.0, 10.0)]), Some(&series(1.0)));
-    let b = run("facts_kept", &facts(&[(0.0, 30.0), (10.0, 10.0)]), Some(&series(0.0)));
-    let found = pair("facts_kept", &a, &b).unwrap();
-    assert!(near(found.difference, -0.5), "{found:?}");
-    let bounds = found.interval.unwrap();
-    assert!(found.these_sessions_only);
-    assert!(near(bounds.0, -0.5) && near(bounds.1, -0.5), "{bounds:?}");
-}
-
-#[test]
-fn single_session_interval_is_shifted_to_pooled_difference() {
-    // Every paired request falls by 1, the pooled figures by 0.75 only: a request
-    // may have a figure in one run. The interval stands around what is told.
-    let series = |x: f64| -> Figures { vec![Some(x); 10] };
-    let a = run("recall", &ones(&[1.0]), Some(&[series(1.0)]));
-    let b = run("recall", &ones(&[0.25]), Some(&[series(0.0)]));
-    let found = pair("recall", &a, &b).unwrap();
-    assert_eq!((found.interval, found.these_sessions_only), (Some((-0.75, -0.75)), true));
-}
-
-#[test]
-fn sum_interval_is_mean_interval_times_all_requests() {
-    let rising: Figures = (0..10).map(|n| Some(f64::from(n))).collect();
-    let nothing: Figures = vec![Some(0.0); 10];
-    let two = |id, figure: f64, of: &Figures| {
-        run(id, &ones(&[figure; 2]), Some(&[of.clone(), of.clone()]))
-    };
-    let bounds = |id, figure| {
-        let found = pair(id, &two(id, 0.0, &nothing), &two(id, figure, &rising)).unwrap();
-        found.interval.unwrap()
-    };
-    // 0 + 1 + … + 9 = 45 in each session; the mean is 4.5.
-    let (sum, mean) = (bounds("tokens_sent", 45.0), bounds("recall", 4.5));
-    assert!(mean.0 < 4.0 && mean.1 > 5.0, "{mean:?}");
-    assert!((sum.0 - 20.0 * mean.0).abs() < 1e-9, "{sum:?} {mean:?}");
-    assert!((sum.1 - 20.0 * mean.1).abs() < 1e-9, "{sum:?} {mean:?}");
-}
-
-#[test]
 fn side_is_one_strategy_window_row_per_dataset() {
-    let mut run = run("recall", &ones(&[0.5]), None);
+    let mut run = run("recall", &ones(&[0.5]));
     let row = |dataset: &str, strategy: &str, window: &str, billing_model: &str| UnitRow {
         dataset: dataset.into(),
         strategy: strategy.into(),
@@ -244,7 +172,7 @@ fn side_is_one_strategy_window_row_per_dataset() {
 fn row_has_session_figures_of_its_data_set() {
     // Sessions 0 and 2 are of d, and 1 of e.
     let both = |of_d: [f64; 2], of_e: f64| {
-        let mut run = run("recall", &ones(&[0.0; 3]), None);
+        let mut run = run("recall", &ones(&[0.0; 3]));
         run.sessions[1].dataset = "e".into();
         let row = |dataset: &str, figures: &[f64]| UnitRow {
             dataset: dataset.into(),
@@ -262,17 +190,11 @@ fn row_has_session_figures_of_its_data_set() {
 #[test]
 fn fractions_with_different_denominators_compare_by_shares() {
     // A half against three tenths, and one of five against four of ten.
-    let of = |fractions: [(f64, f64); 2]| run("carried_share", &facts(&fractions), None);
+    let of = |fractions: [(f64, f64); 2]| run("carried_share", &facts(&fractions));
     let found =
         pair("carried_share", &of([(1.0, 2.0), (1.0, 5.0)]), &of([(3.0, 10.0), (4.0, 10.0)]));
     assert_eq!(found.unwrap().higher_lower, (1, 1));
     let fallen =
         pair("carried_share", &of([(2.0, 4.0), (1.0, 5.0)]), &of([(3.0, 30.0), (2.0, 30.0)]));
     assert_eq!(fallen.unwrap().higher_lower, (0, 2));
-}
-
-#[test]
-fn series_of_other_requests_are_not_paired() {
-    let of = |n: usize| run("recall", &ones(&[0.5]), Some(&[vec![Some(0.5); n]]));
-    assert_eq!(pair("recall", &of(12), &of(11)).unwrap().interval, None);
 }

@@ -11,12 +11,12 @@ use recap_core::model::{
 use crate::advice::agent_settings::own_strategy;
 use crate::figures::against_full::{Difference, judge};
 use crate::figures::money::BillingModels;
-use crate::figures::spec::{Basis, Figures, Spec};
+use crate::figures::spec::{Basis, Spec};
 use crate::figures::table::{RowKey, RowView, SessionTable};
 use crate::findings::Evidence;
 use crate::measures::{MEASURES, WAITS, spec_of};
-use crate::statistics::pooling::{Scores, is_weighted, owner, paired, these_sessions, weighed};
-use crate::statistics::{Bounds, Clusters, FEWEST_FOR_RESAMPLES, blocks, within};
+use crate::statistics::pooling::{Scores, paired, weighed};
+use crate::statistics::{Bounds, Clusters, FEWEST_FOR_RESAMPLES, within};
 
 /// The measure that ranks: continuity where there are questions, else what is kept
 /// at cuts (how-it-works §45), and reference recall in a run without cuts.
@@ -87,7 +87,7 @@ pub(crate) fn twin(run: &Evidence<'_>) -> Option<StrategyRow> {
         return None;
     }
     let results = RunResults::new(cells, cuts);
-    let table = SessionTable::of(manifest, facts, &results, false);
+    let table = SessionTable::of(manifest, facts, &results);
     let rows = rows(&table, *primary, manifest);
     rows.into_iter().map(|entry| entry.row).find(|row| row.strategy == own)
 }
@@ -151,7 +151,7 @@ impl Builder<'_> {
         let cells: u64 = rows.iter().map(|row| row.cells).sum();
         Entry {
             row,
-            asked: was_asked(&scores, &self.view.series(ranking)),
+            asked: self.asked(),
             scores,
             window_tokens: window_tokens as f64 / cells.max(1) as f64,
             acted: rows.iter().any(|row| row.acted),
@@ -162,6 +162,17 @@ impl Builder<'_> {
     /// The measure that ranks.
     fn ranking(&self) -> &'static Spec {
         spec_of(self.primary.id()).expect("it is computed from cells")
+    }
+
+    /// Number of questions or facts behind the measure that ranks.
+    fn asked(&self) -> usize {
+        let counts: Vec<&Measure> = match self.primary {
+            Primary::Continuity => catalogue::CONTINUITY_BY_KIND.iter().collect(),
+            Primary::FactsKept => vec![catalogue::FACTS_NEEDED],
+            Primary::ReferenceRecall => vec![catalogue::REFERENCES],
+        };
+        let specs = counts.into_iter().filter_map(|measure| spec_of(measure.id));
+        specs.map(|spec| self.view.counted(spec)).sum::<f64>().round() as usize
     }
 
     /// The figure of a measure, or why there is none.
@@ -196,15 +207,11 @@ impl Builder<'_> {
 
     /// The interval that the number of clusters allows (reference §7).
     fn interval(&self, spec: &Spec) -> Option<Interval> {
-        let scores = self.view.scores(spec);
-        let clusters = weighed(self.facts, &scores);
+        let clusters = weighed(self.facts, &self.view.scores(spec));
         let (least, most) = spec.measure.unit.range();
         match clusters.n() {
-            1..=2 => {
-                let (lo, hi) = self.of_these_sessions(spec, &scores)?;
-                Some(Interval::ThisSessionOnly { lo, hi })
-            }
-            3..=5 => Some(Interval::Dots { values: clusters.means() }),
+            0..=1 => None,
+            2..=5 => Some(Interval::Dots { values: clusters.means() }),
             n => {
                 let (lo, hi) = within(clusters.confidence(self.manifest.seed)?, least, most);
                 Some(if n < FEWEST_FOR_RESAMPLES {
@@ -213,20 +220,6 @@ impl Builder<'_> {
                     Interval::Wider { lo, hi }
                 })
             }
-        }
-    }
-
-    /// The interval within these sessions only, by resampling requests, questions or facts.
-    fn of_these_sessions(&self, spec: &Spec, scores: &Scores) -> Option<Bounds> {
-        let series = self.view.series(spec);
-        let each = scores.keys().map(|at| {
-            let own: Vec<f64> = series[at].iter().copied().flatten().collect();
-            (owner(&self.facts[*at]), own)
-        });
-        if is_weighted(scores) {
-            these_sessions(&each.collect::<Vec<_>>(), self.manifest.seed)
-        } else {
-            blocks(&each.map(|(_, own)| own).collect::<Vec<_>>(), self.manifest.seed)
         }
     }
 
@@ -286,12 +279,6 @@ impl Builder<'_> {
     }
 }
 
-/// Number of questions or facts behind the primary measure of these sessions.
-fn was_asked(scores: &Scores, series: &BTreeMap<usize, Figures>) -> usize {
-    let of_sessions = scores.keys().filter_map(|at| series.get(at));
-    of_sessions.map(|series| series.iter().flatten().count()).sum()
-}
-
 fn number(values: &Values, measure: &Measure) -> Option<f64> {
     values.get(measure.id).and_then(Value::number)
 }
@@ -318,18 +305,8 @@ fn withhold(id: &str, reason: &Absent, values: &mut Values) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure;
-    use crate::testkit::{self, cell, close, facts, manifest};
+    use crate::testkit;
     use recap_core::model::{CutExam, ReferenceState};
-
-    #[test]
-    fn questions_count_once_in_sessions_with_score() {
-        let (some, none) = (Some(0.0), None);
-        let series =
-            BTreeMap::from([(0, vec![some, some, none]), (1, vec![some; 3]), (2, vec![some; 50])]);
-        let scores = [0, 1, 7].map(|at| (at, (0.5, None))).into();
-        assert_eq!(was_asked(&scores, &series), 5);
-    }
 
     /// A cut with this many facts, and the state of all of them under `x`.
     fn cut(session: &str, facts: usize, state: Option<ReferenceState>) -> Cut {
@@ -347,23 +324,5 @@ mod tests {
         for (facts, state) in [(1, None), (0, lost), (0, None)] {
             assert_eq!(of(facts, state), Primary::ReferenceRecall);
         }
-    }
-
-    #[test]
-    fn resampled_facts_keep_weight_of_their_session() {
-        // All of 30 facts are kept, and none of ten: every resample keeps 30 of 40.
-        let (all, none) = (ReferenceState::Carried, ReferenceState::Lost);
-        let cuts = [cut("s", 30, Some(all)), cut("t", 10, Some(none))];
-        let ids = ["s", "t"];
-        let cells = ids.map(|id| cell(id, "x").sent(&[500; 60]).compaction(900, 500).build());
-        let facts = ids.map(|id| facts(id).requests(&[1_000; 60]).build()).to_vec();
-        let manifest = Manifest { cuts: "5".into(), depth: 1, ..manifest(&["25%"]) };
-        let report = measure(manifest, "d".into(), facts, RunResults::new(cells, cuts));
-        let row = &report.rows[0];
-        close(row, "facts_kept", 0.75);
-        let Interval::ThisSessionOnly { lo, hi } = row.intervals["facts_kept"] else {
-            panic!("{:?}", row.intervals)
-        };
-        assert!((lo - 0.75).abs() < 1e-9 && (hi - 0.75).abs() < 1e-9, "{lo} to {hi}");
     }
 }

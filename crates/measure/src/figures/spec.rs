@@ -66,12 +66,6 @@ impl Contribution {
     }
 }
 
-/// One figure per request, question or fact of a session; `None` where there is none.
-pub(crate) type Figures = Vec<Option<f64>>;
-
-/// A function that returns the figures of a cell's requests, questions or facts.
-pub type Series = fn(&CellInput<'_>) -> Figures;
-
 /// Returns the size of the part of a session's exam that a measure uses.
 pub type SupportOf = fn(&SessionFacts) -> Support;
 
@@ -86,9 +80,7 @@ pub struct Spec {
     pub basis: Basis,
     /// The computation for one cell, whatever the size of its exam.
     pub compute: fn(&CellInput<'_>) -> Contribution,
-    /// The figures within a session by which chance is estimated, if the measure has such.
-    pub series: Option<Series>,
-    /// Whether its rows have an interval. The series of any other measure is for pairs of runs.
+    /// Whether its rows have an interval.
     pub has_interval: bool,
 }
 
@@ -119,7 +111,7 @@ impl Spec {
         basis: Basis,
         compute: fn(&CellInput<'_>) -> Contribution,
     ) -> Self {
-        Self { measure, pool, basis, compute, series: None, has_interval: false }
+        Self { measure, pool, basis, compute, has_interval: false }
     }
 
     /// The same of a mean over the questions.
@@ -130,14 +122,9 @@ impl Spec {
         Self::of_cell(measure, Pool::Mean, Basis::Questions, compute)
     }
 
-    /// The same with an interval, from a series whose mean is the figure of a session.
-    pub(crate) const fn with_interval(self, series: Series) -> Self {
-        Self { has_interval: true, ..self.in_pairs(series) }
-    }
-
-    /// The same with a series by which two runs are compared.
-    pub(crate) const fn in_pairs(self, series: Series) -> Self {
-        Self { series: Some(series), ..self }
+    /// The same with an interval.
+    pub(crate) const fn with_interval(self) -> Self {
+        Self { has_interval: true, ..self }
     }
 
     /// The id of the measure.

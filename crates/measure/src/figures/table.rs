@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ALL;
 use crate::figures::exams::{Exams, kinds_by_dataset};
 use crate::figures::money::{self, BillingModels};
-use crate::figures::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
-use crate::figures::{PackedFigures, averaged};
+use crate::figures::PackedFigures;
+use crate::figures::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use crate::measures::MEASURES;
 use crate::statistics::pooling::{Scores, owner};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Absent, Cell, CellOutcome, CellRows, FULL, LatencySource, Manifest, QuestionKind, RECORDED,
-    RepeatedTexts, Report, RowKind, RunResults, SessionFacts, SessionResults, UnusableReplies,
+    RepeatedTexts, RowKind, RunResults, SessionFacts, SessionResults, UnusableReplies,
 };
 use recap_core::text::counted;
 
@@ -37,8 +37,6 @@ pub(crate) struct TableRow {
     pub sessions: Vec<usize>,
     /// For each of [`MEASURES`], the contributions of these sessions.
     figures: Vec<PackedFigures>,
-    /// For each of [`MEASURES`], the series of these sessions; empty without one.
-    series: Vec<PackedFigures>,
     /// Sources of the times of its compactions.
     pub latencies: BTreeSet<LatencySource>,
     pub failed: Vec<String>,
@@ -67,32 +65,17 @@ struct RunInputs<'a> {
     kinds: BTreeMap<String, BTreeSet<QuestionKind>>,
     /// Repeated texts of the compactor, by strategy and window.
     repeated: RepeatedTexts,
-    /// Whether all series are held, by which two runs are compared, or only those of measures with
-    /// an interval: one figure for each request takes much memory.
-    all_series: bool,
     facts: &'a [SessionFacts],
 }
 
 impl<'a> SessionTable<'a> {
-    /// The table by which a run is compared with another one.
-    pub fn of_pairs(report: &'a Report) -> Self {
-        Self::of(&report.manifest, &report.sessions, &report.results, true)
-    }
-
-    /// The table of sorted sessions and all results, with all series or only those of measures
-    /// with an interval.
-    pub fn of(
-        manifest: &Manifest,
-        facts: &'a [SessionFacts],
-        results: &RunResults,
-        all_series: bool,
-    ) -> Self {
+    /// The table of sorted sessions and all results.
+    pub fn of(manifest: &Manifest, facts: &'a [SessionFacts], results: &RunResults) -> Self {
         let run = RunInputs {
             depth: manifest.depth,
             prices: PriceList::from(&manifest.prices),
             kinds: kinds_by_dataset(facts),
             repeated: RepeatedTexts::of(results),
-            all_series,
             facts,
         };
         let billing_models = BillingModels::of(manifest, results);
@@ -182,11 +165,6 @@ impl<'a> SessionTable<'a> {
                     Basis::Bill if at > 0 => row.figures[nth].push(&figure(spec)),
                     _ => row.figures[nth].push(&first[nth]),
                 }
-                let held = spec.has_interval || run.all_series;
-                if let Some(series) = spec.series.filter(|_| held) {
-                    let each: Vec<Figures> = inputs.iter().map(series).collect();
-                    row.series[nth].push_series(&averaged(&each));
-                }
             }
             inputs.iter().for_each(|input| row.describe(input));
         }
@@ -248,7 +226,6 @@ impl TableRow {
             row_kind,
             sessions: Vec::new(),
             figures: vec![PackedFigures::default(); MEASURES.len()],
-            series: vec![PackedFigures::default(); MEASURES.len()],
             latencies: BTreeSet::new(),
             failed: Vec::new(),
             cells: 0,
@@ -277,11 +254,6 @@ impl TableRow {
     /// The contribution of each of its sessions to a measure.
     pub fn contributions(&self, spec: &Spec) -> impl Iterator<Item = (usize, Contribution)> {
         self.sessions.iter().copied().zip(self.figures[place_of(spec)].contributions())
-    }
-
-    /// The series of each of its sessions for a measure; empty if the table does not hold them.
-    pub fn series(&self, spec: &Spec) -> impl Iterator<Item = (usize, Figures)> {
-        self.sessions.iter().copied().zip(self.series[place_of(spec)].series())
     }
 }
 
@@ -328,9 +300,14 @@ impl<'a> RowView<'a> {
         self.rows.iter().flat_map(|row| row.contributions(spec)).filter_map(score).collect()
     }
 
-    /// The series of its sessions for a measure.
-    pub fn series(&self, spec: &Spec) -> BTreeMap<usize, Figures> {
-        self.rows.iter().flat_map(|row| row.series(spec)).collect()
+    /// The sum over its sessions of a count, or of what a fraction is of.
+    pub fn counted(&self, spec: &Spec) -> f64 {
+        let each = self.rows.iter().flat_map(|row| row.contributions(spec));
+        let counts = each.map(|(_, own)| match own {
+            Contribution::One(count) | Contribution::Fraction { to: count, .. } => count,
+            _ => 0.0,
+        });
+        counts.sum()
     }
 
     /// Replies of the compactor in all of its cells.
@@ -470,7 +447,7 @@ mod tests {
             plain("s", "idles").build(),
         ];
         let (manifest, results) = (manifest(&["25%"]), RunResults::new(cells, []));
-        let table = SessionTable::of(&manifest, &both, &results, false);
+        let table = SessionTable::of(&manifest, &both, &results);
         let rows = crate::figures::rows::rows(&table, Primary::FactsKept, &manifest);
         let own: Vec<_> = rows.iter().filter(|entry| entry.row.dataset == "d").collect();
         let actual: Vec<(&str, bool, f64)> = own

@@ -12,10 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::rule::Rule;
 use crate::ALL;
 use crate::figures::by_session::{
-    BySession, SessionFingerprint, UnitRow, by_session, fingerprint_of, unit_rows,
+    BySession, SessionFingerprint, UnitRow, by_session, fingerprint_of, table_of, unit_rows,
 };
 use crate::figures::paired::Side;
-use crate::figures::table::SessionTable;
 use recap_core::model::{INSTRUMENT, Manifest, Report, StrategyRow};
 use recap_core::text::json_error;
 
@@ -153,7 +152,7 @@ impl Baseline {
         }
         let fits = |row: &UnitRow| {
             let n = sessions_of.get(row.dataset.as_str()).copied().unwrap_or(0);
-            row.figures.values().all(|f| f.len() == n) && row.series.values().all(|s| s.len() == n)
+            row.figures.values().all(|figures| figures.len() == n)
         };
         match rows.iter().find(|row| !fits(row)) {
             Some(UnitRow { strategy, window, .. }) => Err(format!(
@@ -179,7 +178,7 @@ pub fn write_baseline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     out.write_all(b"\n],\n\"rows\": [")?;
     let mut between = "\n";
-    for row in unit_rows(report, &SessionTable::of_pairs(report)) {
+    for row in unit_rows(report, &table_of(report)) {
         line(out, &mut between, &row)?;
     }
     out.write_all(b"\n]\n}\n")

@@ -189,19 +189,15 @@ fn difference_in_words(rule: &Rule, pair: &Paired, allowed: f64, outcome: CheckO
     text += &match of.interval {
         _ if rule.is_total() => format!(" over {sessions}"),
         Some((lo, hi)) => {
-            let over = if of.these_sessions_only {
-                format!(", on these sessions only ({sessions})")
-            } else if of.clusters == of.sessions {
+            let over = if of.clusters == of.sessions {
                 format!(" over {sessions}")
             } else {
                 format!(" over {sessions} in {}", counted(of.clusters, "project or session"))
             };
             format!(", 95 % interval {} to {}{over}", change(lo), change(hi))
         }
-        None if outcome == CheckOutcome::Passed => format!("; no session of {sessions} is worse"),
         None => format!(
-            "; {sessions}, too few for an interval (from {FEWEST_FOR_AN_INTERVAL} on), and there is \
-             none over the requests of a session"
+            " over {sessions}, too few for an interval (from {FEWEST_FOR_AN_INTERVAL} on)"
         ),
     };
     text += &if allowed == 0.0 {
@@ -221,13 +217,11 @@ struct Worse {
     /// Whether the difference is larger than the allowed change.
     beyond: bool,
     /// Whether the interval of the difference lies wholly on the worse side of
-    /// zero; `None`: there is no interval.
-    sure: Option<bool>,
-    /// Whether the interval of the difference includes changes larger than the
-    /// allowed one.
+    /// zero; without one, whether no session is better than in the baseline.
+    sure: bool,
+    /// Whether the interval of the difference, or without one the difference, includes changes
+    /// larger than the allowed one.
     reaches: bool,
-    /// Whether at least one session is worse than in the baseline.
-    somewhere: bool,
 }
 
 impl Worse {
@@ -240,21 +234,19 @@ impl Worse {
         let past = |x: f64| if inclusive { x >= allowed - digits } else { x > allowed + digits };
         let ends = of.interval.map(|(lo, hi)| if low { (-hi, -lo) } else { (lo, hi) });
         let (higher, lower) = pair.higher_lower;
-        Worse {
-            beyond: past(if low { -of.difference } else { of.difference }),
-            sure: ends.map(|(least, _)| least > digits),
-            reaches: ends.is_none_or(|(_, most)| past(most)),
-            somewhere: if low { lower > 0 } else { higher > 0 },
+        let beyond = past(if low { -of.difference } else { of.difference });
+        match ends {
+            Some((least, most)) => Worse { beyond, sure: least > digits, reaches: past(most) },
+            None => Worse { beyond, sure: (if low { higher } else { lower }) == 0, reaches: beyond },
         }
     }
 
     /// The finding by the truth table in the module `gate`.
     fn finding(self) -> CheckOutcome {
-        match self.sure {
-            Some(true) if self.beyond => CheckOutcome::Failed,
-            Some(_) if !self.reaches => CheckOutcome::Passed,
-            None if !self.somewhere && !self.beyond => CheckOutcome::Passed,
-            Some(_) | None => CheckOutcome::Undecided,
+        match self {
+            Worse { beyond: true, sure: true, .. } => CheckOutcome::Failed,
+            Worse { reaches: false, .. } => CheckOutcome::Passed,
+            _ => CheckOutcome::Undecided,
         }
     }
 }

@@ -6,9 +6,7 @@ use recap_core::model::{Absent, ComparedMeasure};
 #[test]
 fn large_sure_change_fails_ruled_out_change_passes() {
     use CheckOutcome::{Failed, Passed, Undecided};
-    let finding = |beyond, sure, reaches| {
-        Worse { beyond, sure: Some(sure), reaches, somewhere: true }.finding()
-    };
+    let finding = |beyond, sure, reaches| Worse { beyond, sure, reaches }.finding();
     for (beyond, sure, reaches, expected) in [
         (true, true, true, Failed),
         (true, false, true, Undecided),
@@ -23,12 +21,17 @@ fn large_sure_change_fails_ruled_out_change_passes() {
     ] {
         assert_eq!(finding(beyond, sure, reaches), expected, "{beyond} {sure} {reaches}");
     }
-    let without =
-        |beyond, somewhere| Worse { beyond, sure: None, reaches: true, somewhere }.finding();
-    assert_eq!(without(false, false), Passed);
-    assert_eq!(without(false, true), Undecided);
-    assert_eq!(without(true, true), Undecided);
-    assert_eq!(without(true, false), Undecided);
+    // Without an interval the difference decides, unless a session is better.
+    for (operator, sign) in [(Operator::Below, -1.0), (Operator::Above, 1.0)] {
+        let without = |by: f64, better: u64| {
+            let mut few = difference(sign * by, (0.0, 0.0));
+            few.compared.interval = None;
+            few.higher_lower = if sign < 0.0 { (better, 1) } else { (1, better) };
+            Worse::of(operator, &few, 0.02).finding()
+        };
+        assert_eq!([(0.03, 0), (0.03, 1)].map(|(by, n)| without(by, n)), [Failed, Undecided]);
+        assert_eq!([(0.01, 0), (0.01, 1)].map(|(by, n)| without(by, n)), [Passed; 2]);
+    }
 }
 
 /// A difference from 0.82 in A with this interval, over six sessions of which one is lower.
@@ -39,7 +42,6 @@ fn difference(difference: f64, interval: (f64, f64)) -> Paired {
         b: 0.82 + difference,
         difference,
         interval: Some(interval),
-        these_sessions_only: false,
         dots: Vec::new(),
         sessions: 6,
         clusters: 6,
@@ -77,14 +79,12 @@ fn exact_allowance_is_beyond_for_inclusive_rules_only() {
 fn change_is_sure_if_whole_interval_is_worse() {
     let worse = |interval| Worse::of(Operator::Below, &difference(-0.012, interval), 0.02);
     let of = |interval| (worse(interval).sure, worse(interval).reaches);
-    assert_eq!(of((-0.019, -0.005)), (Some(true), false));
-    assert_eq!(of((-0.03, -0.005)), (Some(true), true));
-    assert_eq!(of((-0.03, 0.0)), (Some(false), true));
-    assert_eq!(of((-0.02, 0.001)), (Some(false), false), "what is allowed is not beyond");
-    assert!(worse((-0.03, 0.0)).somewhere, "one of six sessions is lower");
+    assert_eq!(of((-0.019, -0.005)), (true, false));
+    assert_eq!(of((-0.03, -0.005)), (true, true));
+    assert_eq!(of((-0.03, 0.0)), (false, true));
+    assert_eq!(of((-0.02, 0.001)), (false, false), "what is allowed is not beyond");
     let mirrored = Worse::of(Operator::Above, &difference(0.012, (0.005, 0.03)), 0.02);
-    assert_eq!((mirrored.sure, mirrored.reaches), (Some(true), true));
-    assert!(!mirrored.somewhere, "no session is higher");
+    assert_eq!((mirrored.sure, mirrored.reaches), (true, true));
 }
 
 /// A run of one strategy over two sessions, and the figures of both for a measure.
@@ -162,24 +162,22 @@ fn finding_reason_contains_the_difference_figures() {
         of("recall@x < baseline * 0.9", &lower),
         format!("passed: {figures} {over}; -0.082 is allowed")
     );
-    let mut few = lower.clone();
-    (few.compared.these_sessions_only, few.compared.mde) = (true, Some(0.1));
-    assert_eq!(
-        of("recall@x > baseline + 0.02", &few),
-        format!("passed: {figures}, on these sessions only (8 sessions); +0.02 is allowed")
-    );
-    let mut open = few.clone();
-    (open.compared.interval, open.compared.these_sessions_only) = (None, false);
+    let mut open = lower.clone();
+    (open.compared.interval, open.compared.mde) = (Some((-0.07, 0.03)), Some(0.1));
     assert_eq!(
         of("recall@x < baseline - 0.02", &open),
-        "undecided: 0.77 against 0.82: -0.05; 8 sessions, too few for an interval (from 6 on), and \
-         there is none over the requests of a session; -0.02 is allowed; differences from 0.1 on \
-         would be found (power 0.8)"
+        format!(
+            "undecided: 0.77 against 0.82: -0.05, 95 % interval -0.07 to +0.03 {over}; -0.02 is \
+             allowed; differences from 0.1 on would be found (power 0.8)"
+        )
     );
-    open.higher_lower = (0, 0);
-    open.compared.difference = 0.0;
-    let passed = of("recall@x < baseline - 0.02", &open);
-    assert!(passed.contains("; no session of 8 sessions is worse; "), "{passed}");
+    let mut few = lower.clone();
+    few.compared.interval = None;
+    assert_eq!(
+        of("recall@x < baseline - 0.02", &few),
+        "failed: 0.77 against 0.82: -0.05 over 8 sessions, too few for an interval (from 6 on); \
+         -0.02 is allowed"
+    );
     let mut same = lower;
     same.unchanged = true;
     assert_eq!(of("recall@x < baseline", &same), "passed: 0.77, unchanged in 8 sessions");
@@ -233,22 +231,6 @@ fn totals_of_the_same_sessions_pass_or_fail() {
 }
 
 #[test]
-fn session_is_worse_only_in_the_forbidden_direction() {
-    let somewhere = |operator, higher, lower| {
-        let changed = Paired { higher_lower: (higher, lower), ..difference(0.0, (0.0, 0.0)) };
-        Worse::of(operator, &changed, 0.0).somewhere
-    };
-    assert_eq!(
-        [(2, 0), (0, 2), (0, 0)].map(|(h, l)| somewhere(Operator::Below, h, l)),
-        [false, true, false]
-    );
-    assert_eq!(
-        [(2, 0), (0, 2), (0, 0)].map(|(h, l)| somewhere(Operator::Above, h, l)),
-        [true, false, false]
-    );
-}
-
-#[test]
 fn rounding_error_is_relative_to_figure_size() {
     let worse = |by: f64| {
         let mut tokens = difference(by, (by, by));
@@ -256,13 +238,13 @@ fn rounding_error_is_relative_to_figure_size() {
         let worse = Worse::of(Operator::Above, &tokens, 0.0);
         (worse.beyond, worse.sure, worse.reaches)
     };
-    assert_eq!(worse(1e-4), (false, Some(false), false), "1e-9 of a million is 1e-3");
-    assert_eq!(worse(1e-2), (true, Some(true), true));
+    assert_eq!(worse(1e-4), (false, false, false), "1e-9 of a million is 1e-3");
+    assert_eq!(worse(1e-2), (true, true, true));
     for operator in [Operator::Above, Operator::Below] {
         let mut nothing = difference(0.0, (0.0, 0.0));
         (nothing.compared.a, nothing.compared.b) = (0.0, 0.0);
         let worse = Worse::of(operator, &nothing, 0.0);
-        assert_eq!((worse.beyond, worse.sure, worse.reaches), (false, Some(false), false));
+        assert_eq!((worse.beyond, worse.sure, worse.reaches), (false, false, false));
     }
 }
 

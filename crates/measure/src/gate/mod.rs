@@ -64,13 +64,11 @@
 //! A sum of dollars, tokens or things is what these sessions took together: the rule fails if the
 //! difference is beyond the allowed change, else it passes, whatever the interval.
 //!
-//! If the figures of every pair are equal, the rule passes as unchanged. With
-//! fewer than six clusters the interval covers only the requests or questions of
-//! these sessions, and the reason says so. A measure without a figure for each
-//! request or question then has no interval: the rule passes if no session is
-//! worse, else it is undecided. `baseline` alone allows no change for the worse,
-//! which an interval seldom rules out: a rule that allows a small change is
-//! decided more often.
+//! If the figures of every pair are equal, the rule passes as unchanged. Fewer than
+//! six clusters have no interval: what these sessions show is described, and the
+//! difference itself decides; if it is beyond the allowed change although some session
+//! is better, it is undecided. `baseline` alone allows no change for the worse, which
+//! an interval seldom rules out: a rule that allows a small change is decided more often.
 //!
 //! The finding is `missing` if a session has a figure in the baseline and none
 //! in the run.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::figures::exams::AtCut;
-use crate::figures::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
+use crate::figures::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use crate::figures::table::position_of;
 use crate::findings::Evidence;
 use recap_core::model::{
@@ -31,13 +31,13 @@ pub(super) const ALL: &[Spec] = &[
     }),
     // `facts_kept`: share of the facts that the context still contains.
     at_cuts(catalogue::FACTS_KEPT, Pool::AtCuts, |input| share(input, |at| at.kept()))
-        .with_interval(|input| each_kept(&input.exams.own)),
+        .with_interval(),
     // `exposed_share`: share of the facts whose recorded text is no longer sent.
     at_cuts(catalogue::EXPOSED_SHARE, Pool::AtCuts, |input| share(input, exposed)),
     // `carried_share`: share of the exposed facts that are carried.
     at_cuts(catalogue::CARRIED_SHARE, Pool::AtCuts, carried),
     // `added_at_cut`: what is kept minus what the same strategy keeps without its summaries.
-    at_cuts(catalogue::ADDED_AT_CUT, Pool::AtCuts, added).with_interval(added_series),
+    at_cuts(catalogue::ADDED_AT_CUT, Pool::AtCuts, added).with_interval(),
     // `gain_at_cut`: what is kept minus what the newest messages of the same size
     // keep.
     at_cuts(catalogue::GAIN_AT_CUT, Pool::AtCuts, |input| {
@@ -67,23 +67,6 @@ const fn at_cuts(
     compute: fn(&CellInput<'_>) -> Contribution,
 ) -> Spec {
     Spec::of_cell(measure, pool, Basis::Cuts, compute)
-}
-
-/// What the strategy keeps of each fact minus that without its summaries.
-fn added_series(input: &CellInput<'_>) -> Figures {
-    let without_summary = each_kept(&input.exams.without_summary);
-    let own = each_kept(&input.exams.own);
-    if own.len() != without_summary.len() {
-        return Figures::new();
-    }
-    own.into_iter().zip(without_summary).map(|(own, without)| Some(own? - without?)).collect()
-}
-
-/// 1 for each fact that is kept and 0 for each that is not, in the order of the
-/// session.
-fn each_kept(exams: &[AtCut<'_>]) -> Figures {
-    let states = exams.iter().flat_map(|at| &at.exam.states);
-    states.map(|state| Some(if state.is_kept() { 1.0 } else { 0.0 })).collect()
 }
 
 /// The result of `of` for the exams of a cell; absent if the cell has none.

@@ -18,10 +18,7 @@ use recap_core::model::{
 /// The measures of this subject.
 pub(super) const ALL: &[Spec] = &[
     // The bill with the events of the recording's cache. Ranking uses this one.
-    spec(catalogue::COST_USD, |input| session(input, AS_BILLED)).in_pairs(|input| {
-        let dollars = input.account().ok().and_then(|mut account| account.by_request().ok());
-        dollars.unwrap_or_default().into_iter().map(Some).collect()
-    }),
+    spec(catalogue::COST_USD, |input| session(input, AS_BILLED)),
     // The bill with the first breakpoint at the other position where agents may
     // set it.
     spec(catalogue::COST_HEAD_BREAKPOINT_USD, |input| session(input, PromptBill::head_breakpoint)),

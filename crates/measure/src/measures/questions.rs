@@ -24,9 +24,10 @@ pub(super) const ALL: &[Spec] = &[
     }),
     // The mean score according to the judge, over every kind but abstain.
     Spec::of_questions(catalogue::RECALL, |input| {
-        Contribution::one(mean(scores(input).into_iter().flatten()), ungraded(input))
+        let scores = input.answered().filter_map(|result| result.answer_score());
+        Contribution::one(mean(scores), ungraded(input))
     })
-    .with_interval(scores),
+    .with_interval(),
     // `recall` with a channel to dropped messages.
     Spec::of_questions(catalogue::RECALL_RECOVERY, |input| {
         if input.question_results().all(|result| result.row.recovered.is_none()) {
@@ -48,7 +49,7 @@ pub(super) const ALL: &[Spec] = &[
     // exposed questions, per session, then averaged. Kinds with fewer than 10 questions
     // or 3 sessions in the data set are pooled. `full` is compared with itself
     // (A/A).
-    Spec::of_questions(catalogue::CONTINUITY, continuity).with_interval(continuity_series),
+    Spec::of_questions(catalogue::CONTINUITY, continuity).with_interval(),
     // Whether one of the three best passages states the answer.
     Spec::of_questions(catalogue::FINDABLE, |input| {
         share(input.answered().filter_map(|result| result.is_findable()), Absent::NoValueExpected)
@@ -83,11 +84,6 @@ fn share(hits: impl Iterator<Item = bool>, reason: Absent) -> Contribution {
     Contribution::one(mean(hits.map(|hit| f64::from(u8::from(hit)))), reason)
 }
 
-/// The score of every answer, in the order of the questions.
-fn scores(input: &CellInput<'_>) -> Vec<Option<f64>> {
-    input.answered().map(|result| result.answer_score()).collect()
-}
-
 /// Why no answer has a grade.
 fn ungraded(input: &CellInput<'_>) -> Absent {
     let is_answered = |result: QuestionResult<'_>| result.row.answered.is_some();
@@ -105,18 +101,6 @@ fn no_search(input: &CellInput<'_>) -> Absent {
         Absent::NoneGraded => Absent::NoChannel,
         no_answerer => no_answerer,
     }
-}
-
-/// 100 for each question that is still right and 0 for each that no longer is.
-/// Their mean is `continuity` if no kind has a figure of its own, as with one
-/// or two sessions.
-fn continuity_series(input: &CellInput<'_>) -> Vec<Option<f64>> {
-    let points = input.answered().map(|result| match result.agreement() {
-        Some(Agreement::Kept) if result.exposed => Some(100.0),
-        Some(Agreement::Lost) if result.exposed => Some(0.0),
-        _ => None,
-    });
-    points.collect()
 }
 
 fn continuity(input: &CellInput<'_>) -> Contribution {
@@ -159,7 +143,7 @@ mod tests {
     use crate::testkit::{cell, facts, input};
 
     #[test]
-    fn series_contains_only_questions_after_a_compaction() {
+    fn only_questions_after_a_compaction_count() {
         let facts = (0..6).fold(facts("s").requests(&[1_000, 2_000]), |made, at| {
             made.question(QuestionKind::Fact, u32::from(at > 1), 100)
         });
@@ -169,8 +153,6 @@ mod tests {
         let own = cell("s", "x").sent(&[1_000, 500]).snapshot(0, 0).answers("rw");
         let own = own.snapshot(1, 1).answers("rwru").build();
         let input = CellInput { full: Some(&full), ..input(&facts, &own) };
-        let (kept, lost) = (Some(100.0), Some(0.0));
-        assert_eq!(continuity_series(&input), [None, None, kept, lost, None, None]);
         assert_eq!(continuity(&input), Contribution::One(50.0));
     }
 }

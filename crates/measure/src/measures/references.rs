@@ -24,7 +24,7 @@ pub(super) const ALL: &[Spec] = &[
     }),
     // Share of the references that survive, verbatim or carried.
     spec(catalogue::REFERENCE_RECALL, |input| share(input, |asked| asked.share_kept()))
-        .with_interval(|input| input.asked().iter().map(|one| Some(one.share_kept())).collect()),
+        .with_interval(),
     // The recorded text is no longer sent. If this is 0, no reference was needed,
     // and reference recall does not measure quality (how-it-works §46).
     spec(catalogue::REFERENCE_EXPOSED, |input| {

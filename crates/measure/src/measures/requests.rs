@@ -28,9 +28,7 @@ pub(super) const ALL: &[Spec] = &[
     // What `full` would send on the same sessions.
     sum(catalogue::TOKENS_FULL, |input| Contribution::One(sent_in_full(input))),
     // The sum of every context.
-    sum(catalogue::TOKENS_SENT, |input| Contribution::One(sent(input))).in_pairs(|input| {
-        input.rows.requests.iter().map(|row| Some(row.tokens_sent as f64)).collect()
-    }),
+    sum(catalogue::TOKENS_SENT, |input| Contribution::One(sent(input))),
     // `1 − tokens_sent / tokens_full`. It must not be used alone: two strategies
     // with equal savings have differed by 41 % in cost.
     spec(catalogue::TOKEN_SAVINGS, Pool::RatioOfSums, |input| {

@@ -45,19 +45,6 @@ fn only_successful_compactions_of_the_session_are_counted() {
 }
 
 #[test]
-fn series_has_figure_per_referencing_request_and_question() {
-    let made = facts("s").requests(&[100, 100, 100]).reference(0, 10, None);
-    let made = made.reference(0, 10, None).reference(2, 10, None).reference(2, 10, None);
-    let made = made.question(QuestionKind::Fact, 0, 10).question(QuestionKind::Abstain, 0, 10);
-    let facts =
-        made.question(QuestionKind::Plan, 0, 10).question(QuestionKind::Fact, 0, 10).build();
-    let cell = cell("s", "x").sent(&[100; 3]).states("klkv").snapshot(0, 1).answers("rrhu").build();
-    let of = |id: &str| (spec_of(id).unwrap().series.unwrap())(&input(&facts, &cell));
-    assert_eq!(of("reference_recall"), [Some(0.5), Some(1.0)]);
-    assert_eq!(of("recall"), [Some(1.0), Some(0.5), None]);
-}
-
-#[test]
 fn evidence_state_is_share_of_questions_naming_evidence() {
     let made = (0..4)
         .fold(facts("s").requests(&[100]), |made, _| made.question(QuestionKind::Fact, 0, 100));

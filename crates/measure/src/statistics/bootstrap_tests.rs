@@ -71,31 +71,8 @@ fn cautious_bound_equals_clopper_pearson_for_total_losses() {
 
 #[test]
 fn the_same_seed_gives_the_same_interval() {
-    let session = vec![SKEWED.to_vec()];
-    assert_eq!(blocks(&session, 3), blocks(&session, 3));
-    assert_ne!(blocks(&session, 3), blocks(&session, 4));
     assert_eq!(singles(&SKEWED).bca(3), singles(&SKEWED).bca(3));
-}
-
-#[test]
-fn a_session_of_equal_requests_gives_a_point() {
-    assert_eq!(blocks(&[vec![0.25; 30]], 1), Some((0.25, 0.25)));
-    assert_eq!(blocks(&[Vec::new()], 1), None);
-}
-
-#[test]
-fn sessions_weigh_the_same_whatever_their_length() {
-    // Nothing varies within a session: (1.0 + 0.0) / 2.
-    let sessions = [vec![1.0; 90], vec![0.0; 10]];
-    assert_eq!(blocks(&sessions, 1), Some((0.5, 0.5)));
-}
-
-#[test]
-fn sessions_have_the_weights_that_are_given() {
-    let (ones, zeros) = ([1.0; 90], [0.0; 10]);
-    let sessions = [(30.0, ones.as_slice()), (10.0, zeros.as_slice()), (20.0, &[])];
-    assert_eq!(weighted_blocks(&sessions, 1), Some((0.75, 0.75)));
-    assert_eq!(weighted_blocks(&[(30.0, &[])], 1), None);
+    assert_ne!(singles(&SKEWED).bca(3), singles(&SKEWED).bca(4));
 }
 
 #[test]
@@ -115,34 +92,6 @@ fn cautious_bound_adds_one_cluster_of_average_weight() {
         cautious_lower(&Clusters::weighted(all), 1.0, 1)
     };
     assert!(light(1.0) > light(10.0) && light(10.0) > light(30.0));
-}
-
-/// A session whose requests stay similar for two in a row on average.
-fn session(rng: &mut ChaCha8Rng) -> Vec<f64> {
-    let mut level: f64 = rng.random_range(0.0..1.0);
-    let request = |_| {
-        if rng.random_range(0..2) == 0 {
-            level = rng.random_range(0.0..1.0);
-        }
-        level
-    };
-    (0..120).map(request).collect()
-}
-
-#[test]
-fn blocks_cover_better_than_single_requests() {
-    let mut rng = ChaCha8Rng::seed_from_u64(5);
-    let (mut by_block, mut by_request) = (0, 0);
-    for run in 0..100 {
-        let session = session(&mut rng);
-        let bounds = blocks(std::slice::from_ref(&session), run).unwrap();
-        by_block += usize::from(bounds.0 <= 0.5 && 0.5 <= bounds.1);
-        // The interval of a bootstrap of single requests.
-        let single = singles(&session).student();
-        by_request += usize::from(single.0 <= 0.5 && 0.5 <= single.1);
-    }
-    assert!(by_block >= 84, "{by_block} of 100");
-    assert!(by_request <= by_block - 10, "{by_request} against {by_block}");
 }
 
 #[test]
@@ -165,26 +114,4 @@ fn half_of_the_ties_are_below_the_estimate() {
     let (lo, hi) = adjusted_levels(&[1.0, 2.0, 2.0, 3.0], 2.0, 0.0).unwrap();
     close(lo, 0.025, 1e-9);
     close(hi, 0.975, 1e-9);
-}
-
-#[test]
-fn block_length_is_rounded_up_request_cube_root() {
-    // With one 1 in every `block` requests each whole block has the same sum, so
-    // that the interval is a point; blocks of any other length vary.
-    for (requests, block) in [(8_usize, 2), (9, 3), (27, 3), (28, 4), (64, 4)] {
-        let session = (0..requests).map(|r| f64::from(u8::from(r % block == 0))).collect();
-        let share = 1.0 / block as f64;
-        let bounds = blocks(&[session], 5).unwrap();
-        close(bounds.0, share, 1e-9);
-        close(bounds.1, share, 1e-9);
-    }
-}
-
-#[test]
-fn first_and_last_requests_are_also_drawn() {
-    for at in [0, 7] {
-        let mut session = vec![0.0; 8];
-        session[at] = 1.0;
-        assert!(blocks(&[session], 1).unwrap().1 > 0.0, "request {at} is never drawn");
-    }
 }

@@ -188,8 +188,6 @@ pub(crate) fn percentile_interval(resampled: Vec<f64>) -> Bounds {
     quantiles(resampled, [0.025, 0.975]).into()
 }
 
-/// Number of resamples of requests within sessions.
-const BLOCK_RESAMPLES: usize = 1_000;
 /// Number of resamples of clusters. The tails of BCa need more than a plain
 /// percentile does.
 pub(crate) const BCA_RESAMPLES: usize = 2_000;
@@ -318,56 +316,6 @@ pub(crate) fn cautious_lower(clusters: &Clusters, most: f64, seed: u64) -> f64 {
     };
     let [bound] = quantiles((0..CAUTIOUS_RESAMPLES).map(draw).collect(), [CAUTIOUS_LEVEL]);
     bound
-}
-
-/// [`weighted_blocks`] with sessions of equal weight.
-pub fn blocks(sessions: &[Vec<f64>], seed: u64) -> Option<Bounds> {
-    let sessions: Vec<(f64, &[f64])> = sessions.iter().map(|s| (1.0, s.as_slice())).collect();
-    weighted_blocks(&sessions, seed)
-}
-
-/// Percentile interval of the mean over sessions, each with its weight, if only
-/// the requests within each session can be resampled: it describes these
-/// sessions only. The values are in the order of the session: one for each
-/// request, question or fact.
-///
-/// Moving blocks (Künsch 1989) are used, since neighbouring requests need the
-/// same things; the block length ⌈R^(1/3)⌉ is the order that Hall, Horowitz and
-/// Jing (1995) find best for a variance. If requests stay similar for longer
-/// than a block, the interval is too narrow: in simulations of 120 requests,
-/// similar for five in a row on average, it covered 72 %. `None` without any
-/// value.
-pub(crate) fn weighted_blocks(sessions: &[(f64, &[f64])], seed: u64) -> Option<Bounds> {
-    let sessions = sessions.iter().filter(|(_, s)| !s.is_empty());
-    let sessions: Vec<_> = sessions.map(|(own, s)| (own, *s, block_length(s.len()))).collect();
-    let weight: f64 = sessions.iter().map(|(own, ..)| *own).sum();
-    if weight <= 0.0 {
-        return None;
-    }
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let draw = |_| {
-        let parts =
-            sessions.iter().map(|(own, s, block)| *own * resampled_mean(s, *block, &mut rng));
-        parts.sum::<f64>() / weight
-    };
-    Some(percentile_interval((0..BLOCK_RESAMPLES).map(draw).collect()))
-}
-
-fn block_length(requests: usize) -> usize {
-    ((requests as f64).cbrt().ceil() as usize).clamp(1, requests)
-}
-
-/// Mean of one moving-block resample as long as the session.
-fn resampled_mean(session: &[f64], block: usize, rng: &mut ChaCha8Rng) -> f64 {
-    let requests = session.len();
-    let (mut sum, mut taken) = (0.0, 0);
-    while taken < requests {
-        let start = rng.random_range(0..=requests - block);
-        let length = block.min(requests - taken);
-        sum += session[start..start + length].iter().sum::<f64>();
-        taken += length;
-    }
-    sum / requests as f64
 }
 
 /// Largest number of clusters for which all 2ⁿ patterns of signs are

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::statistics::{Bounds, Clusters, Weighted, weighted_blocks};
+use crate::statistics::{Clusters, Weighted};
 use recap_core::model::SessionFacts;
 
 /// Data set and name of a project or developer.
@@ -32,8 +32,6 @@ pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Ve
 /// Fewest facts of a cluster of its own (how-it-works §46). Below, a single fact moves
 /// the cluster's share by more than a fifth.
 const FEWEST_FACTS: f64 = 5.0;
-/// Smallest number of facts, or of pairs of two runs, that are resampled.
-pub(crate) const FEWEST_RESAMPLED: usize = 10;
 
 /// Project or developer of a session, if known, its number of facts, and the share of them that
 /// was kept, or the difference of two shares of the same facts.
@@ -53,19 +51,6 @@ pub fn pooled<'a>(sessions: impl IntoIterator<Item = FactsKept<'a>>) -> Clusters
         vec![Weighted { value: kept / facts, weight: facts }]
     };
     Clusters::weighted(clusters.into_iter().map(value).collect())
-}
-
-/// The interval if [`pooled`] gives one or two clusters: a block bootstrap over the facts of
-/// these sessions. Each has its owner, and in its own order 1 for each fact that was kept and 0
-/// for each that was not, or the difference of two such values. Sessions have the same weights
-/// as in [`pooled`], so that both have the same mean. `None` with fewer than
-/// `FEWEST_RESAMPLED` facts.
-pub fn these_sessions(sessions: &[(Option<Owner<'_>>, Vec<f64>)], seed: u64) -> Option<Bounds> {
-    if sessions.iter().map(|(_, kept)| kept.len()).sum::<usize>() < FEWEST_RESAMPLED {
-        return None;
-    }
-    let each = sessions.iter().map(|(owner, kept)| (*owner, kept.len() as f64, kept.as_slice()));
-    weighted_blocks(&arranged(each).into_iter().flatten().collect::<Vec<_>>(), seed)
 }
 
 /// The owner, the number of facts and the further data of each session, by
@@ -118,17 +103,12 @@ pub type Scores = BTreeMap<usize, (f64, Option<f64>)>;
 /// Groups shares of facts, weighted by the number of facts (how-it-works §46);
 /// without such numbers every session has the same weight.
 pub fn weighed(facts: &[SessionFacts], scores: &Scores) -> Clusters {
-    if is_weighted(scores) {
+    if scores.values().any(|(_, of)| of.is_some()) {
         let each = scores.iter().map(|(at, (share, of))| (owner(&facts[*at]), *of, *share));
         return pooled(each.filter_map(|(owner, of, share)| Some((owner, of?, share))));
     }
     let each = scores.iter().map(|(at, (value, _))| (owner(&facts[*at]), *value));
     Clusters::new(groups(each))
-}
-
-/// Whether figures are weighted by facts.
-pub fn is_weighted(scores: &Scores) -> bool {
-    scores.values().any(|(_, facts)| facts.is_some())
 }
 
 /// Differences of two rows over the sessions that both have.

@@ -71,31 +71,3 @@ fn differences_are_pooled_as_shares_are() {
     let units = [unit(None, 20.0, -0.1), unit(None, 60.0, 0.2)];
     assert!((pooled(units).mean() - 10.0 / 80.0).abs() < 1e-12);
 }
-
-#[test]
-fn mean_within_these_sessions_equals_cluster_mean() {
-    // Nothing varies within a session, so that both ends of the interval are
-    // the mean.
-    let (one, zero) = (vec![1.0; 40], vec![0.0; 10]);
-    let sessions = [(None, one.clone()), (None, zero.clone())];
-    assert_eq!(these_sessions(&sessions, 1), Some((0.8, 0.8)));
-    // Of 50 facts of one project 40 are kept, of 40 of the other none.
-    let projects = [(ONE, one), (ONE, zero), (TWO, vec![0.0; 40])];
-    let bounds = these_sessions(&projects, 1).unwrap();
-    let units = [unit(ONE, 40.0, 1.0), unit(ONE, 10.0, 0.0), unit(TWO, 40.0, 0.0)];
-    assert!((pooled(units).mean() - 40.0 / 90.0).abs() < 1e-12);
-    assert!(
-        (bounds.0 - 40.0 / 90.0).abs() < 1e-12 && (bounds.1 - 40.0 / 90.0).abs() < 1e-12,
-        "{bounds:?}"
-    );
-}
-
-#[test]
-fn too_few_facts_are_not_resampled() {
-    let kept = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0];
-    let of = |n: usize| these_sessions(&[(None, kept[..n].to_vec())], 1);
-    assert_eq!(of(9), None);
-    let bounds = of(10).unwrap();
-    assert!(bounds.0 < 0.6 && 0.6 < bounds.1, "{bounds:?}");
-    assert_eq!(these_sessions(&[], 1), None);
-}

@@ -1,6 +1,5 @@
 //! The measures of cuts, compared with values computed by hand.
 
-use crate::figures::by_session::by_session;
 use crate::figures::exams::{AtCut, Exams};
 use crate::figures::spec::{CellInput, Contribution};
 use crate::measure;
@@ -280,22 +279,6 @@ fn four() -> Vec<Fact> {
 }
 
 #[test]
-fn series_has_figure_per_fact_in_cut_order() {
-    let series = |id: &str, cuts: &[Cut]| read(cuts, spec_of(id).unwrap().series.unwrap());
-    let all = |of: &[f64]| of.iter().map(|x| Some(*x)).collect::<Vec<_>>();
-    let first = cut("s", four()).with("a", "vcll", 3_000).with("no-summary:a", "lvvl", 2_500);
-    let second = cut("s", vec![fact(1, 100)]).at(15).with("a", "c", 3_000);
-    let second = second.with("no-summary:a", "p", 2_500);
-    let both = [first.clone(), second.clone()];
-    assert_eq!(series("facts_kept", &both), all(&[1.0, 1.0, 0.0, 0.0, 1.0]));
-    assert_eq!(series("added_at_cut", &both), all(&[1.0, 0.0, -1.0, 0.0, 1.0]));
-    // Without summaries there is no exam at the second cut: nothing can be paired.
-    let mut half = [first, second];
-    half[1].rows.truncate(1);
-    assert_eq!(series("added_at_cut", &half), []);
-}
-
-#[test]
 fn added_share_needs_the_same_exam_without_summary() {
     let with = |facts: Vec<Fact>, states: &str| {
         cut("s", facts).with("a", states, 3_000).with(
@@ -410,23 +393,6 @@ fn strategy_has_fitting_exams_of_its_own_replicate() {
         ]
     );
     assert_eq!(again.failures().count(), 0);
-}
-
-#[test]
-fn facts_are_recorded_singly_if_clusters_are_few() {
-    // Six sessions: with one fact less than five the sixth is no cluster of its own.
-    let ids = ["s", "t", "u", "v", "w", "x"];
-    let series = |facts_of: [usize; 6]| {
-        let cut = |(id, n): (&&str, usize)| {
-            let facts = (0..n).map(|k| fact(1, 100 + k as u64)).collect();
-            cut(id, facts).with("a", &"v".repeat(n), 3_000)
-        };
-        let report = run(&ids, &["a"], ids.iter().zip(facts_of).map(cut).collect());
-        let row = by_session(&report).rows.remove(0);
-        row.series.into_keys().collect::<Vec<String>>()
-    };
-    assert!(series([5; 6]).is_empty());
-    assert_eq!(series([4, 4, 5, 5, 5, 5]), ["facts_kept"]);
 }
 
 #[test]

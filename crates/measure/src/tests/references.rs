@@ -72,7 +72,6 @@ fn sessions_with_few_references_stay_out_of_mean() {
     close(x, "reference_recall", 0.5);
     close(x, "n_clusters", 1.0);
     close(x, "references", 30.0);
-    close(x, "reference_recall_lo", 0.5);
 }
 
 #[test]

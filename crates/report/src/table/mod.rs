@@ -111,9 +111,8 @@ pub(super) fn notes(rows: &[&StrategyRow], report: &Report) -> Vec<String> {
         Interval::Dots { .. } => {
             (0, "a…b: lowest and highest session or project; too few for an interval.")
         }
-        Interval::ThisSessionOnly { .. } => (1, "[a–b]: holds for this session only."),
         Interval::Student { .. } | Interval::Wider { .. } => {
-            (2, "[a–b]: 95 % interval over sessions or projects.")
+            (1, "[a–b]: 95 % interval over sessions or projects.")
         }
     });
     let signs: BTreeSet<(u8, &str)> = signs.collect();
