@@ -234,7 +234,7 @@ fn every_dollar_and_share_of_a_sentence_is_a_cell() {
         let wide = desk.good("report run --wide").out;
         let (said, tables) = wide.split_once("\n next ").expect("what to do next");
         let answer = desk.json("run/summary.json")["answer"].clone();
-        let sentences = ["answer", "how_sure", "doubt", "basis", "lost", "harness"];
+        let sentences = ["answer", "how_sure", "doubt", "lost", "harness"];
         let sentences = sentences.iter().filter_map(|name| answer[name].as_str());
         let also = answer["also"].as_array().unwrap().iter().filter_map(Json::as_str);
         // The price of the next run is of no table, and the end of that paragraph no figure.

@@ -353,7 +353,7 @@ pub fn answer(report: &Report) -> String {
 pub fn paragraph(of: &Recommendation) -> String {
     let first = of.harness.as_ref().unwrap_or(&of.answer);
     let parts = [first].into_iter().chain(&of.also).chain([&of.how_sure]).chain(&of.doubt);
-    parts.chain([&of.basis]).map(String::as_str).collect::<Vec<_>>().join(" ")
+    parts.map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// A cut before request 10, with 10,000 tokens before it, of which 2,000 are

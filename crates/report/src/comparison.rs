@@ -167,9 +167,7 @@ fn difference(measure: &ComparedMeasure) -> Cell {
         if x > 0.0 { format!("+{text}") } else { text }
     };
     let spread = match (measure.interval, measure.dots.as_slice()) {
-        (Some((lo, hi)), _) => {
-            Some(format!("[{} … {}]", signed(lo), signed(hi)))
-        }
+        (Some((lo, hi)), _) => Some(format!("[{} … {}]", signed(lo), signed(hi))),
         (None, [first, .., last]) => Some(format!("{}…{}", signed(*first), signed(*last))),
         (None, _) => None,
     };

@@ -15,7 +15,7 @@ use recap_core::model::{
 use recap_core::wording;
 
 /// Version of this file's layout; fields are only ever added under one version.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// `summary.json`.
 pub(super) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
@@ -25,7 +25,7 @@ pub(super) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()
     let mut summary = json!({
         "version": VERSION,
         "title": report.title,
-        // What to use, how sure that is, what it rests on and what else to know.
+        // What to use, how sure that is and what else to know.
         "answer": report.recommendation.as_ref().map(|of| answered(report, of)),
         // What other sizes of the agent's own compaction would have cost, or why that is not said.
         "sizes": report.curve.as_ref().map(|curve| match curve {
@@ -71,7 +71,6 @@ fn answered(report: &Report, of: &Recommendation) -> Json {
         "answer": of.answer,
         "how_sure": of.how_sure,
         "doubt": of.doubt,
-        "basis": of.basis,
         "also": of.also,
         "next": of.next,
         "harness": of.harness,

@@ -319,8 +319,6 @@ pub(super) fn recommended(strategy: &str) -> Recommendation {
                    what was forgotten, so this measures memory and size, not task success."
             .to_owned(),
         doubt: None,
-        basis: "60 needed facts in 1 session with 6 requests, through 4 strategies at 25 %."
-            .to_owned(),
         also: Vec::new(),
         next: None,
         harness: None,

@@ -21,9 +21,7 @@ pub struct Recommendation {
     pub how_sure: String,
     /// The finding that questions the answer most, unless `how_sure` is that.
     pub doubt: Option<String>,
-    /// What was replayed, and by which questions or facts it was measured.
-    pub basis: String,
-    /// What else a reader should know before choosing: ties, rivals, other windows.
+    /// What else a reader should know before choosing: rivals.
     pub also: Vec<String>,
     /// The command of a further run, and what that run would show; a clause.
     pub next: Option<String>,

@@ -133,15 +133,11 @@ fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
         ));
     }
     if few > 0 {
-        let which = if asked == 0 {
-            "every comparison rests".to_owned()
-        } else {
-            let rest = form_for(few, "rests", "rest");
-            format!("{few} of {} {rest}", counted(differences.len(), "comparison"))
-        };
         sentences.push(format!(
-            "{which} on fewer than {FEWEST_FOR_AN_INTERVAL} sessions or projects: what was seen is described, and \
-             nothing is tested"
+            "{few} of {} {} on fewer than {FEWEST_FOR_AN_INTERVAL} sessions or projects: what was \
+             seen is described, and nothing is tested",
+            counted(differences.len(), "comparison"),
+            form_for(few, "rests", "rest")
         ));
     }
     (!sentences.is_empty()).then(|| sentences.join("; "))

@@ -82,7 +82,7 @@ fn below_six_sessions_nothing_is_tested() {
     assert_eq!((test.p, test.interval, test.mde), (None, None, None));
     assert_eq!(test.outranks, TestOutcome::Descriptive);
     let limit = family(&report).limit.as_deref().unwrap();
-    assert!(limit.starts_with("every comparison rests on fewer than 6"), "{limit}");
+    assert!(limit.starts_with("1 of 1 comparison rests on fewer than 6"), "{limit}");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn limits_of_the_numbers_are_stated_with_counts() {
     let (_, limit) = of(&[("mask", 3), ("prune", 8), ("window", 2)]);
     assert_eq!(limit, format!("2 of 3 comparisons rest {few}"));
     let (_, limit) = of(&[("mask", 3)]);
-    assert_eq!(limit, format!("every comparison rests {few}"));
+    assert_eq!(limit, format!("1 of 1 comparison rests {few}"));
 }
 
 #[test]

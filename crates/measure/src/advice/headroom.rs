@@ -17,9 +17,6 @@ pub(crate) struct Headroom {
     fit: u64,
     /// Largest context of a session between two recorded compactions, in tokens.
     largest_tokens: u64,
-    /// The smallest and the largest context limit of the recorded models, in tokens; absent where
-    /// every replay failed.
-    limits: Option<(u64, u64)>,
 }
 
 impl Headroom {
@@ -32,15 +29,9 @@ impl Headroom {
     /// window tells: nothing in sessions that never come there.
     pub(crate) fn at_the_limit(&self, answer: &str) -> String {
         if self.is_whole() {
-            let limits = self.limits.map(|(least, most)| {
-                let (least, most) = (tokens(least as f64), tokens(most as f64));
-                let least = if least == most { String::new() } else { format!("{least} to ") };
-                format!(" ({least}{most} tokens)")
-            });
             return format!(
-                "No session comes to the limit{}: the largest context has {} tokens, so nothing \
-                 has to be compacted.",
-                limits.unwrap_or_default(),
+                "No session comes to the limit: the largest context has {} tokens, so nothing has \
+                 to be compacted.",
                 tokens(self.largest_tokens as f64)
             );
         }
@@ -69,7 +60,7 @@ pub(crate) fn headroom(run: &Evidence<'_>) -> Option<Headroom> {
         return None;
     }
     let sessions = facts.len() as u64;
-    let mut all = Headroom { sessions, fit: 0, largest_tokens: 0, limits: None };
+    let mut all = Headroom { sessions, fit: 0, largest_tokens: 0 };
     for of in *facts {
         let session = results.get(&of.dataset, &of.session);
         let cuts = session.as_ref().map_or(&[][..], |session| session.cuts());
@@ -79,10 +70,6 @@ pub(crate) fn headroom(run: &Evidence<'_>) -> Option<Headroom> {
         let compacted = of.recorded_compactions > 0;
         all.fit += u64::from(!compacted && own.is_some_and(|window| context <= window));
         all.largest_tokens = all.largest_tokens.max(context);
-        if let Some(own) = own {
-            let (least, most) = all.limits.unwrap_or((own, own));
-            all.limits = Some((own.min(least), own.max(most)));
-        }
     }
     Some(all)
 }
@@ -119,7 +106,6 @@ mod tests {
         };
         let found = of(&run).unwrap();
         assert_eq!((found.sessions, found.fit, found.largest_tokens), (3, 1, 10_001));
-        assert_eq!(found.limits, Some((10_000, 10_000)));
         for run in [
             Manifest { depth: 3, ..run.clone() },
             Manifest { cuts: "none".into(), ..run.clone() },
@@ -131,24 +117,19 @@ mod tests {
 
     #[test]
     fn sessions_below_limit_are_told_to_change_nothing() {
-        let at = |fit: u64, most: u64, answer: &str| {
-            let limits = Some((200_000, most));
-            let headroom = Headroom { sessions: 9, fit, largest_tokens: 161_000, limits };
-            headroom.at_the_limit(answer)
+        let at = |fit: u64, answer: &str| {
+            Headroom { sessions: 9, fit, largest_tokens: 161_000 }.at_the_limit(answer)
         };
         assert_eq!(
-            at(3, 200_000, "Send the whole conversation."),
+            at(3, "Send the whole conversation."),
             "3 of 9 sessions stay below the limit: change nothing there. At the limit: send the \
              whole conversation."
         );
-        assert_eq!(at(0, 200_000, "At the limit use prune."), "At the limit use prune.");
-        let whole = |limits: &str| {
-            format!(
-                "No session comes to the limit ({limits}): the largest context has 161k tokens, so \
-                 nothing has to be compacted."
-            )
-        };
-        assert_eq!(at(9, 200_000, "Use prune."), whole("200k tokens"));
-        assert_eq!(at(9, 400_000, "Use prune."), whole("200k to 400k tokens"));
+        assert_eq!(at(0, "At the limit use prune."), "At the limit use prune.");
+        assert_eq!(
+            at(9, "Use prune."),
+            "No session comes to the limit: the largest context has 161k tokens, so nothing has to \
+             be compacted."
+        );
     }
 }

@@ -2,27 +2,23 @@
 //! questions it most (how-it-works §47, reference §2 and §7). Every sentence is made of
 //! measures of this run, and left out if they are absent.
 
-use std::collections::BTreeSet;
-
 use crate::advice::agent_settings::own_strategy;
 use crate::advice::headroom::Headroom;
 use crate::advice::preference::{Preferred, prefer};
 use crate::advice::ranking::unranked;
 use crate::figures::rows::Entry;
-use crate::findings::{Evidence, only_described, row_name};
+use crate::findings::{Evidence, only_described};
 use crate::statistics::pooling::noun;
 use recap_core::model::{
     AgainstFull, CutRow, FULL, Finding, Interval, NATIVE, NoCurve, Primary, RECORDED,
     Recommendation, RowKind, RowName, Severity, SizeCurve, Source, StrategyRow, Value, catalogue,
 };
 use recap_core::text::{counted, form_for, grouped};
-use recap_core::wording::number::{distance, dollars, gain, loss, percent};
-use recap_core::wording::{self, capital, kept, listed, uncapital, window};
+use recap_core::wording::number::{distance, dollars, loss, percent};
+use recap_core::wording::{self, capital, kept, uncapital, window};
 
 /// Differences below this share of a bill are not mentioned.
 const LEAST: f64 = 0.005;
-/// Largest number of other windows that are named.
-const OTHERS: usize = 3;
 
 /// The recommendation; `None` for a run without rows. Beside its rows it rests on what other sizes
 /// of compactions would have cost and which sessions come to the context limit, where that is
@@ -43,7 +39,6 @@ pub fn recommendation(
         let answer = savers.to_owned();
         return Some(Recommendation { answer, also: Vec::new(), next: None, ..all });
     }
-    all.answer += &hint(run).unwrap_or_default();
     if let Some(headroom) = headroom {
         all.answer = headroom.at_the_limit(&all.answer);
     }
@@ -72,7 +67,6 @@ pub fn recommendation(
 fn at_windows(run: &Evidence<'_>, findings: &[Finding], has_range: bool) -> Recommendation {
     let doubt = doubt(findings);
     let largest = format!("The largest doubt: {doubt}.");
-    let basis = basis(run);
     let next = next_run(run, findings);
     let (row, answer, also, how_sure, doubt) = match choose(run) {
         Ok(preferred) => {
@@ -94,7 +88,7 @@ fn at_windows(run: &Evidence<'_>, findings: &[Finding], has_range: bool) -> Reco
             (None, why, Vec::new(), capital(&format!("{doubt}.")), None)
         }
     };
-    Recommendation { row, answer, how_sure, doubt, basis, also, next, harness: None }
+    Recommendation { row, answer, how_sure, doubt, also, next, harness: None }
 }
 
 /// The problem or limit that questions the answer most, the first of equals.
@@ -102,58 +96,6 @@ fn doubt(findings: &[Finding]) -> &str {
     let doubts = findings.iter().filter(|found| found.severity != Severity::Observation);
     let heaviest = doubts.reduce(|a, b| if b.weight > a.weight { b } else { a });
     heaviest.map(|found| found.text.as_str()).expect("each replay is open loop, which is a finding")
-}
-
-/// The strategy that keeps most with offline summaries at the first window, where
-/// questions are asked. A model may keep more or less.
-fn hint(run: &Evidence<'_>) -> Option<String> {
-    let rows = run.at_windows().next().filter(|_| run.primary == Primary::Continuity)?;
-    let summaries =
-        rows.iter().map(|e| &e.row).filter(|row| row.row_kind == RowKind::OfflineSummary);
-    let known = summaries.filter(|row| row.number(run.primary.measure()).is_some());
-    let best = known.reduce(|a, b| if figure(run, b) > figure(run, a) { b } else { a })?;
-    Some(format!(
-        " As a hint: {} keeps {} with offline summaries, a model's may keep more or less.",
-        best.strategy,
-        keeps(run, best)
-    ))
-}
-
-/// What was replayed, and by which questions or facts it was measured.
-fn basis(run: &Evidence<'_>) -> String {
-    let facts = run.facts;
-    let questions: usize = facts.iter().map(|f| f.questions.len()).sum();
-    let references: usize = facts.iter().map(|f| f.exam.references.len()).sum();
-    let requests: usize = facts.iter().map(|f| f.requests.len()).sum();
-    let largest = |measure| {
-        let figures = run.rows.iter().filter_map(|e| e.row.number(measure));
-        figures.fold(0.0, f64::max) as usize
-    };
-    let asked = match (run.primary, questions, references) {
-        (Primary::FactsKept, 0, _) => {
-            let cut = run.results.iter().filter(|session| !session.cuts().is_empty()).count();
-            let some =
-                if cut < facts.len() { format!("{} of ", grouped(cut)) } else { String::new() };
-            let needed = counted(largest(catalogue::FACTS_NEEDED), "fact");
-            format!("{needed} at {} in {some}", counted(largest(catalogue::CUTS), "cut"))
-        }
-        (_, 0, 0) => String::new(),
-        (_, 0, n) => format!("{} in ", counted(n, "needed fact")),
-        (_, n, _) => format!("{} in ", counted(n, "question")),
-    };
-    let strategies = run.rows.iter().filter(|e| e.row.row_kind != RowKind::Control);
-    let strategies: BTreeSet<&str> = strategies.map(|e| e.row.strategy.as_str()).collect();
-    let through = match strategies.len() {
-        0 => "the controls alone".to_owned(),
-        n => counted(n, "strategy"),
-    };
-    let windows: Vec<String> = run.at_windows().map(|rows| window(&rows[0].row.window)).collect();
-    format!(
-        "{asked}{} with {}, through {through} at {}.",
-        counted(facts.len(), "session"),
-        counted(requests, "request"),
-        listed(&windows)
-    )
 }
 
 /// The row to use, at the window whose row keeps most; of equals the smaller
@@ -167,12 +109,8 @@ fn choose<'a>(run: &Evidence<'a>) -> Result<Preferred<'a>, String> {
         if leads(run, &b.row.row, &a.row.row) { b } else { a }
     };
     let why_none = || none_preferred(run).unwrap_or_else(|| none_ranked(run));
-    leaders(run).reduce(better).ok_or_else(why_none)
-}
-
-/// The row to use at each window that has one, windows as typed.
-fn leaders<'a>(run: &Evidence<'a>) -> impl Iterator<Item = Preferred<'a>> {
-    run.at_windows().filter_map(|rows| prefer(run, rows).ok())
+    let leaders = run.at_windows().filter_map(|rows| prefer(run, rows).ok());
+    leaders.reduce(better).ok_or_else(why_none)
 }
 
 /// Whether the row of one window comes before that of another: first by fitting
@@ -252,15 +190,6 @@ fn savings(run: &Evidence<'_>, row: &StrategyRow) -> Option<(f64, &'static str)>
     Some((row.number(catalogue::COST_SAVINGS)?, "the whole conversation"))
 }
 
-/// What remains of the savings if everything lost is fetched again.
-fn refetched(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
-    let dearer = row.number(catalogue::COST_USD_REFETCH)? / row.number(catalogue::COST_USD)?;
-    let (share, _) = savings(run, row).filter(|(share, _)| *share >= LEAST)?;
-    let left = 1.0 - (1.0 - share) * dearer;
-    let saved = if left >= LEAST { "less" } else { "nothing" };
-    Some(format!("If everything lost is fetched again, {saved} is saved."))
-}
-
 /// For example "3 of its 10 requests are over the window and would be refused"; `None` where a
 /// provider would have taken all.
 fn refused(row: &StrategyRow) -> Option<String> {
@@ -274,17 +203,9 @@ fn refused(row: &StrategyRow) -> Option<String> {
     ))
 }
 
-/// Sentences about ties, rivals, requests over the window and other windows.
+/// Sentences about rivals.
 fn also(run: &Evidence<'_>, preferred: &Preferred<'_>) -> Vec<String> {
     let row = &preferred.row.row;
-    let others = run.rows.iter().map(|e| &e.row).filter(|other| other.window == row.window);
-    let alike: Vec<&StrategyRow> =
-        others.filter(|other| other.rank == row.rank && !std::ptr::eq(*other, row)).collect();
-    let alike = match alike.as_slice() {
-        [] => None,
-        [one] => Some(format!("{} does exactly as well.", one.strategy)),
-        many => Some(format!("{} do exactly as well.", counted(many.len(), "other"))),
-    };
     let more = preferred.best.map(|most| {
         let usd = most.row.number(catalogue::COST_USD);
         format!(
@@ -297,16 +218,7 @@ fn also(run: &Evidence<'_>, preferred: &Preferred<'_>) -> Vec<String> {
     let over = ahead_but_over(run, row).and_then(|ahead| {
         Some(format!("{} keeps {}, but {}.", ahead.strategy, keeps(run, ahead), refused(ahead)?))
     });
-    let added =
-        row.added().filter(|(added, bounds)| bounds.map_or(*added, |(least, _)| least) <= 0.0);
-    let added = added.map(|(added, _)| {
-        format!(
-            "What its model writes is not known to keep more than an empty text in its place ({}).",
-            gain(added)
-        )
-    });
-    let all = [refetched(run, row), alike, more, over, added, elsewhere(run, row)];
-    all.into_iter().flatten().collect()
+    more.into_iter().chain(over).collect()
 }
 
 /// The row that keeps more than the best one of a window, but has requests over
@@ -318,29 +230,6 @@ pub(crate) fn ahead_but_over<'a>(
     let ahead = |e: &&&Entry| e.row.window == best.window && e.row.rank < best.rank;
     let first = run.rows.iter().filter(|e| e.row.rank.is_some()).find(ahead)?;
     first.row.refused_often().map(|_| &first.row)
-}
-
-/// What is to be used at the other windows, and at which of them nothing is.
-fn elsewhere(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
-    let others: Vec<&StrategyRow> = leaders(run)
-        .map(|other| &other.row.row)
-        .filter(|other| other.window != row.window)
-        .collect();
-    let best = if others.is_empty() || others.len() > OTHERS {
-        None
-    } else if others.iter().all(|other| other.strategy == row.strategy) {
-        let each = others.iter().map(|at| format!("{} at {}", keeps(run, at), window(&at.window)));
-        Some(format!("it also leads at other windows ({})", listed(&each.collect::<Vec<_>>())))
-    } else {
-        let each = others.iter().map(|at| format!("{} ({})", row_name(at), keeps(run, at)));
-        Some(format!("best at other windows: {}", listed(&each.collect::<Vec<_>>())))
-    };
-    let none: Vec<String> = (run.at_windows().filter(|rows| prefer(run, rows).is_err()))
-        .map(|rows| window(&rows[0].row.window))
-        .collect();
-    let none = (!none.is_empty()).then(|| format!("none is to be preferred at {}", listed(&none)));
-    let parts: Vec<String> = [best, none].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| capital(&format!("{}.", parts.join("; "))))
 }
 
 /// Number of strategies for which the next run is to have summaries of a model.
@@ -420,23 +309,15 @@ fn summaries_usd(run: &Evidence<'_>, strategy: &str) -> Option<f64> {
     Some(sessions? + cuts)
 }
 
-/// Why no row is preferred at the window at which the best one keeps most, and which others have
-/// none. Where nothing at all compacted that is the reason.
+/// Why no row is preferred at the window at which the best one keeps most. Where nothing at all
+/// compacted that is the reason.
 fn none_preferred(run: &Evidence<'_>) -> Option<String> {
     if run.primary != Primary::FactsKept && run.strategies().all(|e| !e.acted) {
         return None;
     }
     let whys = run.at_windows().filter_map(|rows| prefer(run, rows).err().flatten());
-    let whys: Vec<(&Entry, String)> = whys.collect();
-    let (best, why) =
-        whys.iter().reduce(|a, b| if leads(run, &b.0.row, &a.0.row) { b } else { a })?;
-    let others = whys.iter().map(|(other, _)| &other.row.window);
-    let others: Vec<String> =
-        others.filter(|at| **at != best.row.window).map(|label| window(label)).collect();
-    if others.is_empty() {
-        return Some(why.clone());
-    }
-    Some(format!("{why} Nor is one recommended at {}.", listed(&others)))
+    let best = whys.reduce(|a, b| if leads(run, &b.0.row, &a.0.row) { b } else { a })?;
+    Some(best.1)
 }
 
 /// Why no row has a rank.

@@ -468,44 +468,6 @@ fn interrupted() {
 }
 
 #[test]
-fn what_was_replayed() {
-    let session = facts("s").requests(&[1, 2, 3]).reference(0, 9, None);
-    let all = [
-        session.question(QuestionKind::Fact, 1, 5).build(),
-        facts("t").requests(&[1, 2]).reference(0, 9, None).reference(1, 9, None).build(),
-    ];
-    let values = |facts, cuts| [("facts_needed", facts), ("cuts", cuts)];
-    let table = [
-        entry_at(SMALL, "full", None, &[]),
-        entry_at(SMALL, "prune", Some(1), &values(12.0, 3.0)),
-        entry_at(SMALL, "fifo", Some(2), &values(14.0, 2.0)),
-        entry_at(LARGE, "prune", Some(1), &values(5.0, 1.0)),
-    ];
-    let manifest = manifest(&["25%", "200k"]);
-    // Of the two sessions one was cut.
-    let cut = RunResults::new([], [testkit::cut("t", Vec::new(), Vec::new())]);
-    let of = |primary, facts: &[SessionFacts]| {
-        basis(&Evidence::of(&manifest, primary, &table, facts, &cut))
-    };
-    check(
-        "what_was_replayed",
-        [
-            ("questions", of(Primary::Continuity, &all)),
-            ("references", of(Primary::ReferenceRecall, &all[1..])),
-            ("nothing", of(Primary::ReferenceRecall, &[])),
-            (
-                "facts at cuts of one of two sessions",
-                of(
-                    Primary::FactsKept,
-                    &[SessionFacts { questions: Vec::new(), ..all[0].clone() }, all[1].clone()],
-                ),
-            ),
-            ("facts at cuts of each session", of(Primary::FactsKept, &all[1..])),
-        ],
-    );
-}
-
-#[test]
 fn next_run() {
     let offline_summary = |at, strategy, kept, usd| {
         let values = [("facts_kept", kept), ("compaction_cost_usd", usd)];

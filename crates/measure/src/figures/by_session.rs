@@ -243,9 +243,7 @@ fn unit_row(
 fn figure(pool: Pool, own: Contribution) -> Option<Figure> {
     let figure = match (own, pool) {
         (Contribution::One(value), _) => Figure::One(rounded(value)),
-        (Contribution::Fraction { of, to }, _) => {
-            Figure::Fraction(rounded(of), rounded(to))
-        }
+        (Contribution::Fraction { of, to }, _) => Figure::Fraction(rounded(of), rounded(to)),
         (Contribution::Many(mut values), Pool::Percentile(percent)) => {
             values.sort_by(f64::total_cmp);
             Figure::One(rounded(nearest_rank(&values, percent)?))

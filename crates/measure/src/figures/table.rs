@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ALL;
+use crate::figures::PackedFigures;
 use crate::figures::exams::{Exams, kinds_by_dataset};
 use crate::figures::money::{self, BillingModels};
-use crate::figures::PackedFigures;
 use crate::figures::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use crate::measures::MEASURES;
 use crate::statistics::pooling::{Scores, owner};

@@ -30,8 +30,6 @@ pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
 /// Smallest share of a bill at which the place of the first breakpoint is
 /// reported.
 const BREAKPOINT_MATTERS: f64 = 0.05;
-/// Largest number of such bills that are named.
-const NAMED: usize = 3;
 
 /// Sessions whose simulated bill differs much from the recorded one.
 fn bill_off(run: &Evidence<'_>) -> Option<Finding> {
@@ -144,18 +142,12 @@ fn breakpoint_unknown<'a>(run: &Evidence<'a>) -> Option<Finding> {
     };
     let strategies = run.billed.iter().filter(|e| e.row.row_kind != RowKind::Control);
     let all = strategies.filter_map(apart).filter(|(change, _)| *change >= BREAKPOINT_MATTERS);
-    let mut all: Vec<(f64, (&StrategyRow, String))> = all.collect();
-    all.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let more = match all.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(", and {more} more by at least {}", percent(BREAKPOINT_MATTERS)),
-    };
-    let named: Vec<_> = all.into_iter().take(NAMED).map(|(_, named)| named).collect();
+    let (_, most) = all.into_iter().reduce(|a, b| if b.0 > a.0 { b } else { a })?;
     let text = format!(
         "recordings do not show where the agent sets its first cache breakpoint: bills take it \
          behind tools and system prompt; behind everything in front of the conversation they would \
-         be: {}{more} (cost_head_breakpoint_usd)",
-        joined(&named)?
+         be other ones, most of all {} (cost_head_breakpoint_usd)",
+        joined(&[most])?
     );
     Some(Finding::problem("breakpoint_unknown", text))
 }

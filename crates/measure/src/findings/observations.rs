@@ -8,8 +8,6 @@ use recap_core::wording::{listed, window};
 use super::{Evidence, row_name};
 use crate::figures::rows::Entry;
 
-/// Additional weight that an observation at a later window needs.
-const FIRST_WINDOW: f64 = 0.15;
 /// Largest gain over plain recency that counts as no gain.
 const NO_GAIN: f64 = 0.02;
 /// Share from which everything counts as kept, because it is printed as 1.00.
@@ -31,7 +29,7 @@ struct AtWindow<'a> {
 
 /// The functions that find observations at one window.
 const AT_A_WINDOW: &[fn(&AtWindow<'_>) -> Option<Finding>] =
-    &[less_sent_more_billed, refused, no_better_than_recency, adds_nothing];
+    &[less_sent_more_billed, no_better_than_recency, adds_nothing];
 
 /// Each observation at the window at which it weighs most.
 pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
@@ -46,7 +44,7 @@ pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     let best_of = |observe: &fn(&AtWindow<'_>) -> Option<Finding>| {
         let found = windows.iter().filter_map(observe);
         // The first window is the one that the user asked about most directly.
-        found.reduce(|a, b| if b.weight > a.weight + FIRST_WINDOW { b } else { a })
+        found.reduce(|a, b| if b.weight > a.weight { b } else { a })
     };
     AT_A_WINDOW.iter().filter_map(best_of).collect()
 }
@@ -102,40 +100,13 @@ fn less_sent_more_billed(at: &AtWindow<'_>) -> Option<Finding> {
 fn why_dear(row: &StrategyRow) -> Option<String> {
     let breaks = row.number(catalogue::CACHE_BREAKS)?;
     let requests = row.number(catalogue::REQUESTS)?;
-    if breaks >= OFTEN * requests {
-        return Some(format!(
+    (breaks >= OFTEN * requests).then(|| {
+        format!(
             ": it breaks the prompt cache at {} of {}",
             grouped(breaks.round() as u64),
             counted(requests.round() as u64, "request")
-        ));
-    }
-    let share = row.number(catalogue::COMPACTION_COST_USD)? / row.number(catalogue::COST_USD)?;
-    let calls = "the calls of its compactions are";
-    (share >= OFTEN).then(|| format!(": {calls} {} of its bill", percent(share)))
-}
-
-/// Strategies with requests that a provider would have refused.
-fn refused(at: &AtWindow<'_>) -> Option<Finding> {
-    let over = |row: &StrategyRow| {
-        Some(row.number(catalogue::OVERFLOWS)? / row.number(catalogue::REQUESTS)?)
-    };
-    let mut rows: Vec<(&str, f64)> = (at.ranked())
-        .filter_map(|row| Some((row.strategy.as_str(), over(row)?)))
-        .filter(|(_, share)| *share > 0.0)
-        .collect();
-    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let worst = rows.first()?.1;
-    let each = rows.iter().map(|(name, share)| match share {
-        ..0.005 => format!("{name} under 1 %"),
-        _ => format!("{name} {}", percent(*share)),
-    });
-    let text = format!(
-        "at {} some requests are over the window ({}); a provider would have refused them, so \
-         nothing counts as kept there",
-        at.name(),
-        each.collect::<Vec<_>>().join(", ")
-    );
-    Some(Finding::observation("refused", 0.45 + worst.min(1.0) * 0.4, text))
+        )
+    })
 }
 
 /// Strategies that are no better than the newest messages of the same size, and
@@ -150,19 +121,15 @@ fn no_better_than_recency(at: &AtWindow<'_>) -> Option<Finding> {
     let none: Vec<_> =
         (gains.iter()).filter(|(row, gain)| *gain <= NO_GAIN && at.share(row) < ALL_KEPT).collect();
     let worst = none.iter().map(|(_, gain)| *gain).reduce(f64::min)?;
-    let by = match (gain(worst), none.len()) {
-        (figure, _) if figure == "+0.00" => String::new(),
-        (figure, 1) => format!(" ({figure})"),
-        (figure, _) => format!(" (down to {figure})"),
-    };
     let better =
         (best.1 > NO_GAIN).then(|| format!("; {} does ({})", best.0.strategy, gain(best.1)));
     let names: Vec<String> = none.iter().map(|(row, _)| row.strategy.clone()).collect();
     let text = format!(
-        "at {} {} {} no better than sending the newest messages of the same size{by}{}",
+        "at {} {} {} no better than sending the newest messages of the same size (at worst {}){}",
         at.name(),
         listed(&names),
         form_for(names.len(), "does", "do"),
+        gain(worst),
         better.unwrap_or_default()
     );
     let weight = 0.35 + (best.1 - worst).clamp(0.0, 1.0) / 2.0;
@@ -204,16 +171,14 @@ mod tests {
         of_rows(Primary::ReferenceRecall, table)
     }
 
-    /// A bill with these savings of tokens and dollars, breaks of the cache at that many of 100
-    /// requests, and that much of two dollars for compactions.
-    fn billed(fewer: f64, saved: f64, breaks: f64, compactions: f64) -> Entry {
+    /// A bill with these savings of tokens and dollars, and breaks of the cache at that many of 100
+    /// requests.
+    fn billed(fewer: f64, saved: f64, breaks: f64) -> Entry {
         let values = [
             ("token_savings", fewer),
             ("cost_savings", saved),
             ("cache_breaks", breaks),
             ("requests", 100.0),
-            ("compaction_cost_usd", compactions),
-            ("cost_usd", 2.0),
         ];
         row("prune", 1, &values)
     }
@@ -222,56 +187,28 @@ mod tests {
     fn less_sent_more_billed() {
         let whole =
             |overflows| entry_at(("25%", 10_000.0), "full", None, &[("overflows", overflows)]);
-        let beside = |overflows| found(&[whole(overflows), billed(0.3, -0.4, 0.0, 0.0)]);
+        let beside = |overflows| found(&[whole(overflows), billed(0.3, -0.4, 0.0)]);
         let models = ["dear", "cheap"].map(|model| {
-            let mut entry = billed(0.3, if model == "dear" { -0.4 } else { -0.1 }, 0.0, 0.0);
+            let mut entry = billed(0.3, if model == "dear" { -0.4 } else { -0.1 }, 0.0);
             entry.row.agent_model = model.to_owned();
             entry
         });
-        let mut single = billed(0.3, -0.4, 0.0, 0.0);
+        let mut single = billed(0.3, -0.4, 0.0);
         single.row.dataset = "d".into();
         check(
             "less_sent_more_billed",
             [
                 ("30 % fewer tokens, 40 % dearer", beside(0.0)),
                 ("full is over the window", beside(3.0)),
-                ("four times as dear", found(&[billed(0.3, -3.0, 0.0, 0.0)])),
-                (
-                    "5 % fewer tokens, half a per cent dearer",
-                    found(&[billed(0.05, -0.005, 0.0, 0.0)]),
-                ),
-                ("fewer than 5 % fewer tokens", found(&[billed(0.049, -0.4, 0.0, 0.0)])),
-                ("0.4 % dearer", found(&[billed(0.3, -0.004, 0.0, 0.0)])),
-                ("cheaper", found(&[billed(0.3, 0.4, 0.0, 0.0)])),
-                ("the cache breaks at 5 of 100", found(&[billed(0.3, -0.4, 5.0, 0.5)])),
-                ("compactions are 5 % of the bill", found(&[billed(0.3, -0.4, 4.0, 0.1)])),
-                ("neither", found(&[billed(0.3, -0.4, 4.0, 0.09)])),
+                ("four times as dear", found(&[billed(0.3, -3.0, 0.0)])),
+                ("5 % fewer tokens, half a per cent dearer", found(&[billed(0.05, -0.005, 0.0)])),
+                ("fewer than 5 % fewer tokens", found(&[billed(0.049, -0.4, 0.0)])),
+                ("0.4 % dearer", found(&[billed(0.3, -0.004, 0.0)])),
+                ("cheaper", found(&[billed(0.3, 0.4, 0.0)])),
+                ("the cache breaks at 5 of 100", found(&[billed(0.3, -0.4, 5.0)])),
+                ("at 4 of 100", found(&[billed(0.3, -0.4, 4.0)])),
                 ("two billing models", found(&models)),
                 ("a row of one data set", found(&[single])),
-            ],
-        );
-    }
-
-    #[test]
-    fn refused() {
-        let over = |strategy, rank, overflows: f64| {
-            row(strategy, rank, &[("overflows", overflows), ("requests", 400.0)])
-        };
-        let at = |window: &str, overflows: f64| {
-            let values = [("overflows", overflows), ("requests", 400.0)];
-            entry_at((window, 9.0), "prune", Some(1), &values)
-        };
-        check(
-            "refused",
-            [
-                (
-                    "1 and 300 of 400",
-                    found(&[over("prune", 1, 1.0), over("fifo", 2, 300.0), over("window", 3, 0.0)]),
-                ),
-                ("none", found(&[over("prune", 1, 0.0)])),
-                // 0.45 + 0.4 · 0.1 and 0.15 more, which is not enough; then 0.16 more.
-                ("37.5 % more at the second window", found(&[at("25%", 40.0), at("50%", 190.0)])),
-                ("40 % more there", found(&[at("25%", 40.0), at("50%", 200.0)])),
             ],
         );
     }

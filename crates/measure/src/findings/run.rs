@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Evidence, among_cells, joined};
 use crate::figures::rows::Entry;
-use crate::measures::requests::longest_run;
 use recap_core::model::{
-    Answer, Cell, Fallbacks, FilterAnswers, Finding, NoGrade, Primary, QuestionRow, RowKind,
-    Source, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict,
+    Answer, Cell, Fallbacks, FilterAnswers, Finding, Primary, QuestionRow, RowKind, Source,
+    TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict, catalogue,
 };
 use recap_core::text::{counted, form_for, grouped};
-use recap_core::wording::number::percent;
+use recap_core::wording::number::{self, percent};
 
 pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -21,12 +20,10 @@ pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     found.extend(notice(run));
     found.extend(judges_disagree(run));
     found.extend(ungraded(run));
-    found.extend(unrecovered(run));
     found.extend(unchecked(run));
     found.extend(no_answers_or_grades(run));
     found.extend(offline_summaries(run));
-    found.extend(paraphrased(run));
-    found.extend(sentences_unread(run));
+    found.extend(summaries_of_a_model(run));
     found.extend(uncalibrated(run));
     found.extend(unusable_replies(run));
     found.extend(idle_compactions(run));
@@ -163,29 +160,24 @@ fn offline_summaries(run: &Evidence<'_>) -> Option<Finding> {
     Some(Finding::limit("offline_roles", text))
 }
 
-/// Summaries in a model's own words, which a comparison of words may not recognise.
-fn paraphrased(run: &Evidence<'_>) -> Option<Finding> {
+/// What a comparison of words may not see in the summaries of a model.
+fn summaries_of_a_model(run: &Evidence<'_>) -> Option<Finding> {
     let manifest = run.manifest;
+    let strategies = summed_up(run)?;
     let has_models = [manifest.answered_by(), manifest.graded_by()] == [Source::Model; 2];
-    let strategies = summed_up(run).filter(|_| !has_models && run.asks())?;
-    let text = format!(
-        "{} writes summaries in its own words, and words are compared without a model: what is said \
-         otherwise counts as lost, so the scores of {strategies} are too low rather than too high",
-        manifest.compactor
-    );
-    Some(Finding::limit("offline_roles", text))
-}
-
-/// Rows at whose cuts a model's sentences count as kept where they hold the
-/// identifiers and the words around them.
-fn sentences_unread(run: &Evidence<'_>) -> Option<Finding> {
-    let strategies = summed_up(run).filter(|_| run.primary == Primary::FactsKept)?;
-    let text = format!(
-        "{} wrote the summaries of {strategies}: a fact counts as kept where its identifier stands \
-         among its own words, so a sentence that denies it or takes another subject may count too \
-         (in a trial 0.83 and 0.44 of the facts)",
-        run.manifest.compactor
-    );
+    let about = match run.primary {
+        Primary::FactsKept => {
+            "a fact counts as kept where its identifier stands among its own words, so a sentence \
+             that denies it or takes another subject may count too (in a trial 0.83 and 0.44 of the \
+             facts)"
+        }
+        Primary::Continuity if !has_models => {
+            "words are compared without a model, so what is said otherwise counts as lost, and \
+             scores are too low rather than too high"
+        }
+        _ => return None,
+    };
+    let text = format!("{} wrote the summaries of {strategies}: {about}", manifest.compactor);
     Some(Finding::limit("offline_roles", text))
 }
 
@@ -224,101 +216,40 @@ fn uncalibrated(run: &Evidence<'_>) -> Option<Finding> {
     Some(Finding::limit("uncalibrated", text).weighing(run.where_asked(0.5)))
 }
 
-/// Questions, each by the position of its session and its own number.
-type Questions = BTreeSet<(usize, u32)>;
-
-/// Answers without a grade for one reason.
-struct Ungraded {
-    reason: NoGrade,
-    answers: usize,
-    questions: Questions,
-}
-
-/// Answers without a grade, by reason (reference §5).
-fn ungraded(run: &Evidence<'_>) -> Vec<Finding> {
-    let (mut answers, mut asked) = (0_usize, Questions::new());
-    let mut reasons: BTreeMap<String, Ungraded> = BTreeMap::new();
-    for (at, session) in run.results.iter().enumerate() {
-        for row in session.cells().iter().flat_map(questions) {
-            answers += 1;
-            asked.insert((at, row.question));
-            if let Some(Verdict::Unscored(reason)) = row.verdict() {
-                let of_reason = reasons.entry(reason.to_string()).or_insert_with(|| Ungraded {
-                    reason: reason.clone(),
-                    answers: 0,
-                    questions: Questions::new(),
-                });
-                of_reason.answers += 1;
-                of_reason.questions.insert((at, row.question));
-            }
-        }
-    }
-    let found = |missing: usize, text: String| {
-        let questioned = missing as f64 > QUESTIONED * answers as f64;
-        let found = Finding::problem("ungraded", text).changing_figures(questioned);
-        found.weighing(if questioned { run.where_asked(0.8) } else { 0.0 })
-    };
-    let mut reasons: Vec<Ungraded> = reasons.into_values().collect();
-    // The sort is stable: reasons with equal numbers keep their alphabetical
-    // order.
-    reasons.sort_by_key(|of| std::cmp::Reverse(of.answers));
-    let (first, others) = reasons.split_at(reasons.len().min(REASONS));
-    let mut all: Vec<Finding> =
-        (first.iter()).map(|of| found(of.answers, of.sentence(answers, asked.len()))).collect();
-    if !others.is_empty() {
-        let missing = others.iter().map(|of| of.answers).sum();
-        let text = format!(
-            "{missing} of {} {} missing or not graded for {}: see questions.csv",
-            counted(answers, "answer"),
-            form_for(missing, "is", "are"),
-            counted(others.len(), "other reason")
-        );
-        all.push(found(missing, text));
-    }
-    all
-}
-
-impl Ungraded {
-    /// For example "no answer came 3 of 8 times, to 2 of 4 questions: the model refused".
-    fn sentence(&self, answers: usize, asked: usize) -> String {
-        let missing = self.answers;
-        let concerned = format!("to {} of {}", self.questions.len(), counted(asked, "question"));
-        // The sentence has the words that stand before the reasons of these two.
-        let why = match &self.reason {
-            NoGrade::NotAnswered(why) => {
-                let times = counted(answers, "time");
-                return format!("no answer came {missing} of {times}, {concerned}: {why}");
-            }
-            NoGrade::Judge(reply) => reply.clone(),
-            reason => reason.to_string(),
-        };
-        let are = form_for(missing, "is", "are");
-        format!("{missing} of {}, {concerned}, {are} not graded: {why}", counted(answers, "answer"))
-    }
-}
-
-/// Missing searches and answers with a recovery channel. Answers that cannot be
-/// graded are already reported elsewhere.
-fn unrecovered(run: &Evidence<'_>) -> Vec<Finding> {
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    let mut answers = 0_usize;
+/// Answers without a grade, those with a recovery channel included, by reason (reference §5).
+fn ungraded(run: &Evidence<'_>) -> Option<Finding> {
+    let (mut answers, mut reasons) = (0_usize, BTreeMap::<String, usize>::new());
     for session in run.results.iter() {
-        let rows = session.cells().iter().flat_map(questions);
-        for recovered in rows.filter_map(|row| row.recovered.as_ref()) {
-            answers += 1;
-            if let Answer::Nothing(why) = &recovered.answered.answer {
-                *reasons.entry(why.to_string()).or_default() += 1;
+        for row in session.cells().iter().flat_map(questions) {
+            let recovered = row.recovered.as_ref().map(|own| &own.answered);
+            for given in row.answered.iter().chain(recovered) {
+                answers += 1;
+                let reason = match (&given.answer, &given.judgement.verdict) {
+                    (Answer::Nothing(why), _) => format!("not answered: {why}"),
+                    (_, Verdict::Unscored(reason)) => reason.to_string(),
+                    _ => continue,
+                };
+                *reasons.entry(reason).or_default() += 1;
             }
         }
     }
+    let missing: usize = reasons.values().sum();
     let mut reasons = Vec::from_iter(reasons);
-    reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
-    let text = |(reason, missing)| {
-        let times = counted(answers, "time");
-        format!("no answer came {missing} of {times} with a recovery channel: {reason}")
-    };
-    let texts = reasons.into_iter().take(REASONS).map(text);
-    texts.map(|text| Finding::problem("ungraded", text).changing_figures(true)).collect()
+    // The sort is stable: reasons with equal numbers keep their alphabetical order.
+    reasons.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+    let shown = reasons.iter().take(REASONS).map(|(reason, times)| format!("{times} {reason}"));
+    let more = reasons.len().saturating_sub(REASONS);
+    let more = (more > 0).then(|| counted(more, "other reason"));
+    let text = format!(
+        "{missing} of {} {} missing or not graded ({}): see questions.csv",
+        counted(answers, "answer"),
+        form_for(missing, "is", "are"),
+        shown.chain(more).collect::<Vec<String>>().join("; ")
+    );
+    let questioned = missing as f64 > QUESTIONED * answers as f64;
+    let weight = if questioned { run.where_asked(0.8) } else { 0.0 };
+    let found = Finding::problem("ungraded", text).changing_figures(questioned).weighing(weight);
+    (missing > 0).then_some(found)
 }
 
 /// Facts at cuts on whose statements the judge gave no usable reply.
@@ -346,8 +277,9 @@ fn questions(cell: &Cell) -> &[QuestionRow] {
     cell.rows().map_or(&[], |rows| &rows.questions)
 }
 
-/// Number of successive idle compactions from which they are a finding.
-const IDLE: u64 = 2;
+/// Number of idle compactions, and their share of all, from which they are a finding.
+const IDLE: f64 = 2.0;
+const OFTEN: f64 = 0.1;
 
 /// Unusable replies of the compactor: first those that leave rows without a rank.
 fn unusable_replies(run: &Evidence<'_>) -> Vec<Finding> {
@@ -381,26 +313,15 @@ fn replies(entry: &Entry) -> String {
     format!(" {unusable} of {replies} ({reasons}){fell_back}")
 }
 
-/// Strategies that compact repeatedly and free almost nothing, each with the largest number of
-/// successive idle compactions in a cell.
+/// Strategies whose compactions often free almost nothing.
 fn idle_compactions(run: &Evidence<'_>) -> Option<Finding> {
-    let mut longest: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for session in run.results.iter() {
-        for cell in session.cells() {
-            let rows = cell.rows().into_iter().flat_map(|rows| &rows.compactions);
-            let own = longest_run(rows.filter(|row| !row.at_end));
-            let key = (cell.key.strategy.clone(), cell.key.window.clone());
-            let known = longest.entry(key).or_default();
-            *known = own.max(*known);
-        }
-    }
-    let of = |entry: &Entry| {
-        let times = longest.get(&(entry.row.strategy.clone(), entry.row.window.clone()));
-        times.copied().filter(|times| *times >= IDLE)
+    let idle = |entry: &Entry| {
+        let times = entry.row.number(catalogue::IDLE_COMPACTIONS).filter(|times| *times >= IDLE)?;
+        let all = entry.row.number(catalogue::COMPACTIONS)?;
+        (times >= OFTEN * all).then(|| format!(" {} of {}", number::any(times), number::any(all)))
     };
-    let rows: Vec<_> = (run.strategies())
-        .filter_map(|entry| Some((&entry.row, format!(" {} times in a row", of(entry)?))))
-        .collect();
+    let rows: Vec<_> =
+        run.strategies().filter_map(|entry| Some((&entry.row, idle(entry)?))).collect();
     let text = format!(
         "compactions freed less than 5 % of the context: {}; each time the cache breaks for next to \
          nothing",

@@ -196,9 +196,9 @@ fn difference_in_words(rule: &Rule, pair: &Paired, allowed: f64, outcome: CheckO
             };
             format!(", 95 % interval {} to {}{over}", change(lo), change(hi))
         }
-        None => format!(
-            " over {sessions}, too few for an interval (from {FEWEST_FOR_AN_INTERVAL} on)"
-        ),
+        None => {
+            format!(" over {sessions}, too few for an interval (from {FEWEST_FOR_AN_INTERVAL} on)")
+        }
     };
     text += &if allowed == 0.0 {
         "; no change for the worse is allowed".to_owned()
@@ -237,7 +237,9 @@ impl Worse {
         let beyond = past(if low { -of.difference } else { of.difference });
         match ends {
             Some((least, most)) => Worse { beyond, sure: least > digits, reaches: past(most) },
-            None => Worse { beyond, sure: (if low { higher } else { lower }) == 0, reaches: beyond },
+            None => {
+                Worse { beyond, sure: (if low { higher } else { lower }) == 0, reaches: beyond }
+            }
         }
     }
 

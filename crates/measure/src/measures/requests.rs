@@ -143,32 +143,12 @@ pub(super) fn is_idle(row: &CompactionRow) -> bool {
     !row.view && row.error.is_none() && row.tokens_after.saturating_mul(100) > left
 }
 
-/// The largest number of successive idle compactions of one stage in one cell.
-pub fn longest_run<'a>(compactions: impl IntoIterator<Item = &'a CompactionRow>) -> u64 {
-    let mut runs: BTreeMap<u32, u64> = BTreeMap::new();
-    let mut longest = 0;
-    for row in compactions {
-        let run = runs.entry(row.stage).or_default();
-        *run = if is_idle(row) { *run + 1 } else { 0 };
-        longest = longest.max(*run);
-    }
-    longest
-}
-
 #[cfg(test)]
 mod idle_tests {
     use super::*;
     use crate::figures::spec::Contribution;
     use crate::measures::MEASURES;
     use crate::testkit::{CellBuilder, cell, facts, input};
-
-    fn at(stage: u32) -> impl FnOnce(&mut CompactionRow) {
-        move |row| row.stage = stage
-    }
-
-    fn longest(cell: CellBuilder) -> u64 {
-        longest_run(&cell.build().rows().unwrap().compactions)
-    }
 
     #[test]
     fn compaction_freeing_under_five_percent_is_idle() {
@@ -196,19 +176,5 @@ mod idle_tests {
         assert_eq!(of(cell()), Contribution::One(2.0));
         let at_end = cell().with_compaction(|row| row.at_end = true);
         assert_eq!(of(at_end), Contribution::One(1.0), "the session made one of them");
-    }
-
-    #[test]
-    fn only_idle_compactions_of_one_stage_are_successive() {
-        let idle = |cell: CellBuilder, stage| cell.compaction(100, 99).with_compaction(at(stage));
-        let busy = |cell: CellBuilder, stage| cell.compaction(100, 50).with_compaction(at(stage));
-        assert_eq!(longest(cell("s", "x")), 0);
-        let three = [1, 1, 1].into_iter().fold(cell("s", "x"), idle);
-        assert_eq!(longest(three), 3);
-        // A compaction of another stage between them does not separate them.
-        let apart = idle(busy(idle(cell("s", "x"), 0), 1), 0);
-        assert_eq!(longest(apart), 2);
-        let parted = idle(idle(busy(idle(cell("s", "x"), 0), 0), 1), 0);
-        assert_eq!(longest(parted), 1);
     }
 }

@@ -5,7 +5,7 @@ use crate::figures::spec::{CellInput, Contribution};
 use crate::measure;
 use crate::measures::spec_of;
 use crate::testkit::{
-    self, absent, answer, answered, cell, close, examined, fact, facts, input, manifest, reply,
+    self, absent, answered, cell, close, examined, fact, facts, input, manifest, reply,
 };
 use recap_core::model::{
     Absent, Answered, Cell, Cut, CutExam, CutOutcome, CutRow, Fact, Primary, QuestionKind,
@@ -242,19 +242,6 @@ fn strategy_failing_at_cut_is_unranked_with_reason() {
     let a = row(&report, "a");
     assert_eq!(a.rank, None);
     assert!(a.failed[0].contains("cut at request 10") && a.failed[0].contains("is away"));
-}
-
-#[test]
-fn verdict_names_summaries_no_better_than_empty_texts() {
-    let cuts = |own: &str| {
-        let facts = (1..=6).map(|later| fact(later, 100)).collect();
-        vec![cut("s", facts).with("a", own, 3_000).with("no-summary:a", "vvvlll", 2_500)]
-    };
-    let actual = |report: &Report| answer(report);
-    let same = actual(&run(&["s"], &["a", "no-summary:a"], cuts("vvvlll")));
-    assert!(same.contains("not known to keep more than an empty text"), "{same}");
-    let more = actual(&run(&["s"], &["a", "no-summary:a"], cuts("vvvccc")));
-    assert!(!more.contains("empty text"), "{more}");
 }
 
 #[test]

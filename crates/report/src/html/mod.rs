@@ -296,7 +296,7 @@ fn trust(report: &Report) -> Vec<Part> {
         (None, None) => Vec::new(),
         (None, Some(answer)) => {
             let next = answer.next.as_ref().map(|next| format!("To learn more: {next}."));
-            let all = [&answer.how_sure].into_iter().chain(&answer.doubt).chain([&answer.basis]);
+            let all = [&answer.how_sure].into_iter().chain(&answer.doubt);
             all.chain(&answer.also).cloned().chain(next).collect()
         }
     };

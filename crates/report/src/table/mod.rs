@@ -62,7 +62,6 @@ pub(super) fn answer(report: &Report) -> Vec<Part> {
         ("sure", Some(sentences(&answer.how_sure, answer.doubt.iter().collect()))),
         ("today", receipt::sentence(report)),
         ("rebuilt", receipt::rebuilt(&report.receipt).map(|text| format!("{text}."))),
-        ("basis", Some(answer.basis.clone())),
         ("harness", answer.harness.clone()),
         ("next", answer.next.clone()),
     ];
