@@ -24,24 +24,6 @@ pub(super) fn headline(comparison: &Comparison) -> String {
     )
 }
 
-/// Measures that have a sentence of their own where they differ, as a reader calls them.
-const SENTENCES: [(&Measure, &str); 9] = [
-    (catalogue::COST_USD, "Bill"),
-    (catalogue::COMPACTIONS, "Compactions"),
-    (catalogue::OVERFLOWS, "Requests over the window"),
-    (catalogue::CONTINUITY, "Answers kept"),
-    (catalogue::FACTS_KEPT, "Facts kept"),
-    (catalogue::REFERENCE_RECALL, "Needed facts kept"),
-    (catalogue::TOKENS_SENT, "Tokens sent"),
-    (catalogue::PEAK_TOKENS, "Largest prompt"),
-    (catalogue::BLOCKING_MS_P95, "Longest waits (p95)"),
-];
-
-/// How [`largest`] ranks.
-const BY_SIZE: &str = "Largest first: by the difference as a share of the larger figure, and last \
-                       what an interval cannot tell from no difference. Each stands in the table \
-                       of its row below.";
-
 /// How much a measure differs: first what its interval tells from zero, or what has none, then
 /// by the difference as a share of the larger figure.
 fn size(measure: &ComparedMeasure) -> (bool, f64) {
@@ -57,51 +39,6 @@ fn is_near_zero(measure: &ComparedMeasure) -> bool {
 fn by_size(x: &ComparedMeasure, y: &ComparedMeasure) -> Ordering {
     let (x, y) = (size(x), size(y));
     y.0.cmp(&x.0).then(y.1.total_cmp(&x.1))
-}
-
-/// A sentence for each measure of [`SENTENCES`] that differs, about the row where it differs
-/// most; the largest difference first.
-fn largest(comparison: &Comparison) -> Vec<String> {
-    let first = comparison.rows.first().map(|row| &row.dataset);
-    let rows: Vec<&ComparedRow> =
-        comparison.rows.iter().filter(|row| Some(&row.dataset) == first).collect();
-    let mut found = Vec::new();
-    for (of, word) in SENTENCES {
-        let own = rows.iter().filter_map(|row| {
-            let measure = row.measures.iter().find(|measure| measure.measure == of.id)?;
-            Some((*row, measure))
-        });
-        let own: Vec<(&ComparedRow, &ComparedMeasure)> = own.collect();
-        let ranked = |row: &ComparedRow| row.row_kind != RowKind::Ranked;
-        let most = own
-            .iter()
-            .filter(|(_, measure)| measure.difference != 0.0)
-            .min_by(|x, y| ranked(x.0).cmp(&ranked(y.0)).then_with(|| by_size(x.1, y.1)));
-        found.extend(most.map(|(row, measure)| (*measure, largest_of(word, row, measure, &own))));
-    }
-    found.sort_by(|x, y| by_size(x.0, y.0));
-    found.into_iter().map(|(_, sentence)| sentence).collect()
-}
-
-fn largest_of(
-    word: &str,
-    row: &ComparedRow,
-    measure: &ComparedMeasure,
-    all: &[(&ComparedRow, &ComparedMeasure)],
-) -> String {
-    let (a, b) = (figure(measure, measure.a), figure(measure, measure.b));
-    let change = change(measure).map_or_else(String::new, |change| format!(" ({change})"));
-    let mut sentence = format!("{word}: {a} in A, {b} in B{change}");
-    if all.len() > 1 {
-        let alike = all.iter().filter(|(_, of)| of.difference * measure.difference > 0.0).count();
-        let way = if measure.difference > 0.0 { "more" } else { "less" };
-        let rows = block::counted(all.len(), "row");
-        sentence += &format!(", {} at {}; {way} in {alike} of {rows}", name(row), place(row));
-    }
-    if is_near_zero(measure) {
-        sentence += "; its interval includes no difference";
-    }
-    sentence + "."
 }
 
 /// The difference as a share of A, or how many times A it is; absent where A is nothing.
@@ -267,18 +204,14 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
-/// What differs most, each row, and every measure of each row.
+/// Each row, the one that differs most first, and every measure of each row that differs.
 pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
-    let mut parts = match largest(comparison) {
-        none if none.is_empty() => vec![Part::text("Nothing that is compared differs.")],
-        largest => vec![
-            Part::heading("What differs most"),
-            Part::List(largest),
-            Part::Text(BY_SIZE.to_owned()),
-        ],
+    let mut differ = comparison.rows.iter().flat_map(|row| &row.measures);
+    let mut parts = if differ.any(|measure| measure.difference != 0.0) {
+        vec![overview(comparison)]
+    } else {
+        vec![Part::text("Nothing that is compared differs.")]
     };
-    parts.push(Part::heading("Row by row"));
-    parts.push(overview(comparison));
     parts.extend(notes(comparison).into_iter().map(Part::Text));
     parts.extend(comparison.rows.iter().filter_map(every_measure));
     parts
@@ -300,20 +233,18 @@ pub fn comparison_md(comparison: &Comparison) -> String {
 }
 
 /// Version of the JSON layout; fields are only ever added under one version.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Versioned<'a> {
     version: u32,
-    /// What differs most, in sentences.
-    largest: Vec<String>,
     #[serde(flatten)]
     comparison: &'a Comparison,
 }
 
 /// Renders a comparison as JSON.
 pub fn comparison_json(comparison: &Comparison) -> String {
-    let versioned = Versioned { version: VERSION, largest: largest(comparison), comparison };
+    let versioned = Versioned { version: VERSION, comparison };
     let json = serde_json::to_string_pretty(&versioned).expect("every key is a string");
     json + "\n"
 }
@@ -382,37 +313,25 @@ mod tests {
             measure(catalogue::COMPACTIONS, 115.0, 631.0, None),
             measure(catalogue::BLOCKING_MS_P95, 100.0, 1_000.0, Some((-5.0, 1_805.0))),
         ];
-        let fifo = vec![
-            measure(catalogue::COMPACTIONS, 10.0, 9.0, None),
-            measure(catalogue::COST_USD, 10.0, 11.0, None),
+        let text = comparison_md(&comparison(vec![row("prune", RowKind::Ranked, prune)]));
+        let (_, measures) = text.split_once("<details>").unwrap();
+        let place = |id: &Measure| {
+            let name = id.id.replace('_', "\\_");
+            measures.find(&name).unwrap_or_else(|| panic!("{name}: {text}"))
+        };
+        let order = [
+            catalogue::COMPACTIONS,
+            catalogue::COST_USD,
+            catalogue::TOKENS_SENT,
+            catalogue::BLOCKING_MS_P95,
         ];
-        // An offline summary is no row to lead with.
-        let summary = vec![measure(catalogue::COMPACTIONS, 1.0, 1_000.0, None)];
-        let found = comparison(vec![
-            row("fifo", RowKind::Ranked, fifo),
-            row("prune", RowKind::Ranked, prune),
-            row("summary", RowKind::OfflineSummary, summary),
-        ]);
-        let at = "prune at window 200k · d";
-        let expected = [
-            format!("Compactions: 115 in A, 631 in B (5.5 times), {at}; more in 2 of 3 rows."),
-            format!("Bill: $12.50 in A, $25.00 in B (2.0 times), {at}; more in 2 of 2 rows."),
-            "Tokens sent: 1,000,000 in A, 900,000 in B (−10 %).".to_owned(),
-            "Longest waits (p95): 100 in A, 1,000 in B (10.0 times); its interval includes no \
-             difference."
-                .to_owned(),
-        ];
-        assert_eq!(largest(&found), expected);
-        let text = comparison_md(&found);
-        let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
-        assert!(place("Compactions: 115") < place("1 did the same"), "{text}");
+        assert!(order.map(place).is_sorted(), "{text}");
     }
 
     #[test]
-    fn runs_that_are_alike_have_no_largest_difference() {
+    fn runs_that_are_alike_have_no_difference() {
         let same = vec![measure(catalogue::COST_USD, 12.5, 12.5, None)];
         let found = comparison(vec![row("prune", RowKind::Ranked, same)]);
-        assert!(largest(&found).is_empty());
         assert!(comparison_md(&found).contains("Nothing that is compared differs."));
         // A change from nothing has no ratio.
         assert_eq!(change(&measure(catalogue::OVERFLOWS, 0.0, 3.0, None)), None);
