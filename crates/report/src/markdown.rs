@@ -1,9 +1,8 @@
 //! `report.md`: the comparison on a page, for a pull request's comment and a
 //! job's summary.
 //!
-//! GitHub takes 65,536 characters of a comment, and people read the first
-//! screen; so what can be left out is, until the rest is short, and everything
-//! has a bound of its own.
+//! GitHub takes 65,536 characters of a comment, and people read the first screen; so everything has
+//! a bound of its own, and what does not fit is left out.
 
 use std::io::{Result, Write};
 
@@ -12,32 +11,17 @@ use super::document::{Narrow, Part};
 use super::{RenderInput, block, gate, plain, table, tuned};
 use recap_core::model::{Report, RowKind, Severity, StrategyRow};
 
-/// Bytes to aim at: a few screens.
-const SHORT: usize = 12_000;
 /// Bytes at most, whatever the names and reasons are: no comment is refused.
 const MOST: usize = 60_000;
 
 /// Rows of a table.
 const ROWS: usize = 16;
 /// Tables.
-const TABLES: usize = 8;
+const TABLES: usize = 3;
 /// Findings of each sort.
 const LISTED: usize = 8;
 /// Columns that a terminal leaves out in this order or before it stay away.
 const LEFT_OUT: u8 = 4;
-
-/// A piece of the page. Those that can be missed go first where it is too long,
-/// the last before the first.
-type Piece = (DropOrder, String);
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum DropOrder {
-    /// Only where there is room.
-    IfShort,
-    /// Longer than the former.
-    Longer,
-    Always,
-}
 
 /// `report.md`.
 pub(super) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
@@ -45,48 +29,30 @@ pub(super) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()
 }
 
 fn page(report: &Report) -> String {
-    let mut pieces = vec![piece(DropOrder::Always, &[state(report)])];
+    let mut pieces = vec![vec![state(report)]];
     if let Some(tuned) = &report.tuned {
-        let settings = [Part::Text(tuned::sentence(tuned)), tuned::table(tuned)];
-        pieces.push(piece(DropOrder::Always, &settings));
+        pieces.push(vec![Part::Text(tuned::sentence(tuned)), tuned::table(tuned)]);
     }
-    pieces.push(piece(DropOrder::Always, &table::answer(report)));
-    pieces.extend(report.gate.iter().map(|of| piece(DropOrder::Always, &gate::parts(of))));
+    pieces.push(table::answer(report));
+    pieces.extend(report.gate.iter().map(gate::parts));
     pieces.extend(tables(report));
-    pieces.push(piece(DropOrder::Always, &findings(report)));
+    pieces.push(findings(report));
     let limits = listed(report, Severity::Limit);
     let limits =
         limits.map(|list| Part::Folded("Limits of every figure here".to_owned(), vec![list]));
-    pieces.extend(limits.map(|limits| piece(DropOrder::IfShort, &[limits])));
+    pieces.extend(limits.map(|limits| vec![limits]));
     let rows: Vec<&StrategyRow> = report.rows.iter().collect();
-    let meanings = table::meanings(&table::all_columns(report.primary, &rows));
-    pieces.push(piece(DropOrder::IfShort, &[meanings]));
-    let missing = shorten(&mut pieces);
-    pieces.push(piece(DropOrder::Always, &[files(missing)]));
-    let texts: Vec<&str> =
-        pieces.iter().map(|(_, text)| text.trim_end()).filter(|text| !text.is_empty()).collect();
-    format!("{}\n", texts.join("\n\n"))
-}
-
-fn piece(kept: DropOrder, parts: &[Part]) -> Piece {
-    (kept, markdown(parts))
-}
-
-/// Leaves out what can be missed until the rest is short; whether anything was.
-/// The first piece stays always.
-fn shorten(pieces: &mut Vec<Piece>) -> bool {
-    let mut missing = false;
-    for (kept, most) in
-        [(DropOrder::IfShort, SHORT), (DropOrder::Longer, SHORT), (DropOrder::Always, MOST)]
-    {
-        while pieces.iter().map(|(_, text)| text.len()).sum::<usize>() > most {
-            let last = pieces.iter().rposition(|(own, _)| *own == kept);
-            let Some(at @ 1..) = last else { break };
-            pieces.remove(at);
+    pieces.push(vec![table::meanings(&table::all_columns(report.primary, &rows))]);
+    let (mut text, mut missing) = (String::new(), false);
+    for piece in pieces {
+        let piece = markdown(&piece);
+        if text.len() + piece.len() > MOST {
             missing = true;
+        } else if !piece.is_empty() {
+            text += &format!("{}\n\n", piece.trim_end());
         }
     }
-    missing
+    text + &markdown(&[files(missing)])
 }
 
 /// The first line: what the gate came to, and why.
@@ -105,12 +71,12 @@ fn state(report: &Report) -> Part {
 
 /// A table for each window, over all data sets: what is ranked stands open,
 /// offline summaries and controls below it, folded.
-fn tables(report: &Report) -> Vec<Piece> {
+fn tables(report: &Report) -> Vec<Vec<Part>> {
     let blocks = block::blocks(report);
     let several = blocks.iter().any(|block| block.dataset == block::ALL);
     let shown = blocks.iter().filter(|block| !several || block.dataset == block::ALL);
     let mut pieces = Vec::new();
-    for (at, block) in shown.take(TABLES).enumerate() {
+    for block in shown.take(TABLES) {
         // Why a row with unusable replies has no rank is not to be folded away.
         let [strategies, summaries, controls] = table::arranged(&block.rows);
         let others: Vec<&StrategyRow> = summaries.into_iter().chain(controls).collect();
@@ -119,12 +85,12 @@ fn tables(report: &Report) -> Vec<Piece> {
             parts.push(Part::text("No row is ranked."));
         }
         parts.extend(rows(report, strategies));
-        pieces.push(piece(if at == 0 { DropOrder::Always } else { DropOrder::Longer }, &parts));
+        pieces.push(parts);
         let count = block::counted(others.len(), "row");
         let mut inside = rows(report, others);
         inside.extend(table::notes(&block.rows, report).into_iter().map(Part::Text));
         let summary = format!("{count} of offline summaries and controls, and notes");
-        pieces.push(piece(DropOrder::IfShort, &[Part::Folded(summary, inside)]));
+        pieces.push(vec![Part::Folded(summary, inside)]);
     }
     pieces
 }

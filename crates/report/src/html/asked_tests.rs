@@ -6,9 +6,7 @@ use super::tests::{DATA, HOSTILE, page, tags};
 use super::*;
 use crate::Texts;
 use crate::testkit::{Echo, asked, file};
-use recap_core::model::{
-    Answer, Cell, CellOutcome, CellRows, Expectation, NoGrade, Value, Verdict, Vote,
-};
+use recap_core::model::{Answer, Cell, CellOutcome, CellRows, Expectation, NoGrade, Verdict, Vote};
 use recap_core::text::harmless_data;
 
 /// Words of the recording.
@@ -115,18 +113,4 @@ fn votes_in_questions_csv_omit_judge_texts() {
             .collect();
         assert_eq!(votes, ["'=openai/a=correct; offline=unscored"]);
     }
-}
-
-#[test]
-fn headline_states_graded_questions_where_strategies_differ() {
-    let mut report = asked();
-    let graded = |report: &Report| crate::block::headline(report, "my-sessions", &["25%"]);
-    assert!(graded(&report).contains(", 3 questions"), "{}", graded(&report));
-    for row in &mut report.rows {
-        row.values.insert("unscored".to_owned(), Value::Known(1.0));
-    }
-    assert!(graded(&report).contains("3 questions (2 graded)"), "{}", graded(&report));
-    // Replicates of a strategy failed at two, two and one.
-    report.rows[2].values.insert("unscored".to_owned(), Value::Known(5.0 / 3.0));
-    assert!(graded(&report).contains("3 questions (1 to 2 graded)"), "{}", graded(&report));
 }

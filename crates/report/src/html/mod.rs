@@ -206,7 +206,7 @@ fn sections(
     };
     let cuts = open.map(|block| cuts::parts(source, block)).unwrap_or_default();
     let asked = open.map(|block| questions::parts(source, block)).unwrap_or_default();
-    let settings = settings::parts(report, open);
+    let settings = settings::parts(report);
     let session: Vec<Part> = session::drawn(source).map(Part::Drawn).into_iter().collect();
     let mut sections = vec![
         Section::of("cost", "What it costs", "What a compaction costs", &costs),
@@ -222,7 +222,7 @@ fn sections(
             .folded(true),
         Section::of("session", "Requests", "One session, request by request", &session)
             .folded(curve.is_some()),
-        Section::of("settings", "Settings", "Settings and every measure", &settings).folded(true),
+        Section::of("settings", "Settings", "Settings", &settings).folded(true),
     ];
     sections.retain(|section| !section.body.is_empty());
     sections

@@ -15,7 +15,7 @@ use indexmap::IndexSet;
 use serde::Serialize;
 
 use super::embedded::packed;
-use super::session_shape::{Level, shape, words};
+use super::session_shape::{COMPACTIONS, shape, words};
 use crate::{RenderInput, block, number, plain};
 use recap_core::model::{Cell, Report, RowKind, RunResults, SessionFacts, SessionResults};
 
@@ -23,20 +23,8 @@ use recap_core::model::{Cell, Report, RowKind, RunResults, SessionFacts, Session
 const SHAPES: usize = 420_000;
 const WORDS: usize = 430_000;
 
-/// What a shape may hold, the first that fits: compactions of a cell and
-/// strategies, in the order of the table.
-const LEVELS: [Level; 4] = [
-    Level { compactions: usize::MAX, strategies: usize::MAX },
-    Level { compactions: 40, strategies: usize::MAX },
-    Level { compactions: 40, strategies: 12 },
-    Level { compactions: 10, strategies: 4 },
-];
-
-/// Characters of a message or a summary, the most that fit.
-const LIMITS: [usize; 7] = [4_000, 1_200, 600, 300, 200, 120, 60];
-
-/// Bytes of words that take one packed: of recorded sessions 2.2 to 4.2.
-const PACKED: usize = 3;
+/// Characters of a message or a summary.
+const LONGEST: usize = 1_200;
 
 /// Strategies and windows in the order of the table, and every cell. Of several repetitions the
 /// first stands for all.
@@ -113,8 +101,12 @@ fn sessions(source: &RenderInput<'_>) -> Option<Sessions> {
     let cells = Cells::new(report);
     let order = order(&report.sessions);
     let open = *order.first()?;
-    let (level, shapes) = shapes(report, &cells, &order);
-    let (limit, words) = all_words(source, &shapes);
+    let shaped = order.iter().map(|at| {
+        let (shape, summaries) = shape(&cells, &report.sessions[*at]);
+        ((*at, summaries), packed(&shape))
+    });
+    let shapes = fitting(shaped, SHAPES);
+    let words = all_words(source, &shapes);
     let strategies = cells.strategies.iter().map(|(name, row_kind)| {
         let offline = if *row_kind == RowKind::OfflineSummary { " (offline)" } else { "" };
         format!("{}{offline}", plain::line(name))
@@ -128,7 +120,7 @@ fn sessions(source: &RenderInput<'_>) -> Option<Sessions> {
         open,
         first: cells.first(),
     };
-    let cut = cut(source, &cells, level, limit, shapes.len(), words.len()).join("; ");
+    let cut = cut(source, shapes.len(), words.len()).join("; ");
     let blobs = shapes.into_iter().map(|((at, _), data)| (format!("shape-{at}"), data));
     let blobs = blobs.chain(words.into_iter().map(|(at, data)| (format!("words-{at}"), data)));
     Some(Sessions { index: packed(&index), blobs: blobs.collect(), cut })
@@ -168,64 +160,17 @@ fn fitting<K>(blocks: impl Iterator<Item = (K, String)>, budget: usize) -> Vec<(
 /// The position of a session with the hashes of its summaries, and its packed shape.
 type Shaped = ((usize, IndexSet<String>), String);
 
-/// The first level at which every session fits. A session that cannot be chosen
-/// is worse than compactions that are missing, but not than strategies.
-fn shapes(report: &Report, cells: &Cells<'_>, order: &[usize]) -> (Level, Vec<Shaped>) {
-    let mut found = (LEVELS[0], Vec::new());
-    for level in LEVELS {
-        let shaped = order.iter().map(|at| {
-            let (shape, summaries) = shape(cells, &report.sessions[*at], level);
-            ((*at, summaries), packed(&shape))
-        });
-        found = (level, fitting(shaped, SHAPES));
-        let enough = level.compactions <= 40 && !found.1.is_empty();
-        if enough || found.1.len() == order.len() {
-            break;
-        }
-    }
-    found
-}
-
-/// The words of the sessions with a shape, cut after the most characters with which all fit. Each
-/// limit that is tried takes as long as the page: the first one is probably right.
-fn all_words(source: &RenderInput<'_>, shapes: &[Shaped]) -> (usize, Vec<(usize, String)>) {
-    let Some(texts) = source.texts else { return (LIMITS[0], Vec::new()) };
-    let sessions = &source.report.sessions;
-    let hashes = shapes.iter().flat_map(|((at, summaries), _)| {
-        sessions[*at].messages.iter().map(|message| &message.text).chain(summaries)
+/// The words of the sessions with a shape, as many as fit.
+fn all_words(source: &RenderInput<'_>, shapes: &[Shaped]) -> Vec<(usize, String)> {
+    let Some(texts) = source.texts else { return Vec::new() };
+    let blocks = shapes.iter().map(|((at, summaries), _)| {
+        (*at, packed(&words(texts, &source.report.sessions[*at], summaries, LONGEST)))
     });
-    let sizes: Vec<usize> = hashes.filter_map(|hash| Some(texts.get(hash)?.len())).collect();
-    let likely =
-        |limit: &usize| sizes.iter().map(|size| size.min(limit)).sum::<usize>() <= PACKED * WORDS;
-    let within = |limit: usize| {
-        let blocks = shapes.iter().map(|((at, summaries), _)| {
-            (*at, packed(&words(texts, &sessions[*at], summaries, LIMITS[limit])))
-        });
-        fitting(blocks, WORDS)
-    };
-    let is_whole = |words: &Vec<(usize, String)>| words.len() == shapes.len();
-    let last = LIMITS.len() - 1;
-    let mut at = LIMITS.iter().position(likely).unwrap_or(last);
-    let mut found = within(at);
-    while let Some(more) = (at > 0 && is_whole(&found)).then(|| within(at - 1)).filter(is_whole) {
-        (at, found) = (at - 1, more);
-    }
-    while at < last && !is_whole(&found) {
-        at += 1;
-        found = within(at);
-    }
-    (LIMITS[at], found)
+    fitting(blocks, WORDS)
 }
 
 /// What is left out of so many shapes and words, in words.
-fn cut(
-    source: &RenderInput<'_>,
-    cells: &Cells<'_>,
-    level: Level,
-    limit: usize,
-    shapes: usize,
-    words: usize,
-) -> Vec<String> {
+fn cut(source: &RenderInput<'_>, shapes: usize, words: usize) -> Vec<String> {
     let count = |n: usize| number::grouped(n as u64);
     let report = source.report;
     let mut cut = Vec::new();
@@ -233,22 +178,18 @@ fn cut(
         let all = block::counted(report.sessions.len(), "session");
         cut.push(format!("the {} with the most tokens of {all} can be chosen", count(shapes)));
     }
-    if level.strategies < cells.strategies.len() {
-        cut.push(format!("of the strategies the first {} of the table", count(level.strategies)));
-    }
     let most = |session: SessionResults<'_>| {
         let rows = session.cells().iter().filter_map(|cell| cell.rows());
         rows.map(|rows| rows.compactions.len()).max().unwrap_or(0)
     };
-    if report.results.iter().map(most).max().unwrap_or(0) > level.compactions {
-        let n = count(level.compactions);
-        cut.push(format!("of each strategy’s compactions in a session the first {n}"));
+    if report.results.iter().map(most).max().unwrap_or(0) > COMPACTIONS {
+        cut.push(format!("of each strategy’s compactions in a session the first {COMPACTIONS}"));
     }
     if source.texts.is_some() {
         if words < shapes {
             cut.push(format!("only {} have words", block::counted(words, "session")));
         }
-        cut.push(format!("messages and summaries are cut after {} characters", count(limit)));
+        cut.push(format!("messages and summaries are cut after {LONGEST} characters"));
     }
     if report.manifest.replicates > 1 {
         cut.push("of several repetitions the first is shown".to_owned());
@@ -297,14 +238,7 @@ mod tests {
         );
         assert_eq!(made.blobs.iter().filter(|b| b.0.starts_with("shape")).count(), 9);
         let cut = made.cut;
-        assert!(cut.contains("are cut after") && !cut.contains("4,000"), "{cut}");
-    }
-
-    #[test]
-    fn words_that_pack_well_are_whole_however_many_they_are() {
-        let kit = Kit { sessions: 9, requests: 600, ..Kit::default() };
-        let cut = made(&kit, |hash| hash.repeat(200)).cut;
-        assert!(cut.contains("are cut after 4,000 characters"), "{cut}");
+        assert!(cut.contains("only ") && cut.contains("are cut after 1200"), "{cut}");
     }
 
     #[test]

@@ -10,14 +10,8 @@ use recap_core::model::{CellRows, CompactionRow, LossRow, RequestRow, SessionFac
 /// Points of a line of context size, at most.
 const POINTS: usize = 120;
 
-/// How much of a session is packed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Level {
-    /// Compactions of a cell, the first of them.
-    pub(super) compactions: usize,
-    /// Strategies, the first of the table.
-    pub(super) strategies: usize,
-}
+/// Compactions of a cell that are packed, the first of them.
+pub(super) const COMPACTIONS: usize = 40;
 
 /// What a script draws of one session.
 #[derive(Serialize)]
@@ -61,18 +55,13 @@ struct PackedCell {
 }
 
 /// The session, and the hashes of its summaries in their order.
-pub(super) fn shape(
-    cells: &Cells<'_>,
-    facts: &SessionFacts,
-    level: Level,
-) -> (Shape, IndexSet<String>) {
+pub(super) fn shape(cells: &Cells<'_>, facts: &SessionFacts) -> (Shape, IndexSet<String>) {
     let mut how = IndexSet::new();
     let mut summaries = IndexSet::new();
-    let shown = cells.windows.len() * level.strategies.min(cells.strategies.len());
     let session = cells.session(facts);
-    let packed = cells.of(session.as_ref()).into_iter().take(shown).map(|cell| {
+    let packed = cells.of(session.as_ref()).into_iter().map(|cell| {
         let rows = cell?.rows()?;
-        let first = || rows.compactions.iter().take(level.compactions);
+        let first = || rows.compactions.iter().take(COMPACTIONS);
         let compactions = first().map(|row| {
             let trigger = plain::line(&row.trigger);
             let name = format!("{} (trigger: {trigger})", plain::line(&row.mechanism));
@@ -238,8 +227,7 @@ mod tests {
         }
         let window = cell.key.window.clone();
         let cells = Cells::new(&report);
-        let level = Level { compactions: 1, strategies: usize::MAX };
-        let (shape, _) = shape(&cells, &facts, level);
+        let (shape, _) = shape(&cells, &facts);
         let strategy = cells.strategies.iter().position(|p| p.0 == "prune").unwrap();
         let place = cells.windows.iter().position(|w| *w == window).unwrap();
         let packed = shape.cells[strategy * cells.windows.len() + place].as_ref().unwrap();
@@ -262,18 +250,16 @@ mod tests {
     fn first_compactions_have_their_sizes_and_texts() {
         let report = Kit { sessions: 1, ..Kit::default() }.report();
         let cells = Cells::new(&report);
-        let level = Level { compactions: 2, strategies: usize::MAX };
-        let (shape, summaries) = shape(&cells, &report.sessions[0], level);
+        let (shape, summaries) = shape(&cells, &report.sessions[0]);
         let at = cells.strategies.iter().position(|p| p.0 == "continuation").unwrap();
         let packed = shape.cells[at * 2].as_ref().unwrap();
         let session = cells.session(&report.sessions[0]).unwrap();
         let cell = cells.of(Some(&session))[at * 2].unwrap();
         let rows = &cell.rows().unwrap().compactions;
         let [requests, _, before, ..] = &packed.compactions;
-        let firsts = [&rows[0], &rows[1]];
-        assert_eq!((packed.all, requests.len()), (rows.len(), 2));
-        assert_eq!(requests[..], steps(firsts.map(|row| row.request.into())));
-        assert_eq!(before[..], steps(firsts.map(|row| row.tokens_before as i64)));
+        assert_eq!((packed.all, requests.len()), (rows.len(), rows.len()));
+        assert_eq!(requests[..], steps(rows.iter().map(|row| row.request.into())));
+        assert_eq!(before[..], steps(rows.iter().map(|row| row.tokens_before as i64)));
         assert_eq!(summaries[packed.texts[1][0]], rows[1].texts[0]);
     }
 }
