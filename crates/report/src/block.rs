@@ -12,9 +12,6 @@ use recap_core::model::{
 /// Data set name of the rows over all data sets.
 pub(super) const ALL: &str = "ALL";
 
-/// Sessions with a doubtful bill that are named.
-const CHECKS: usize = 3;
-
 /// One table.
 pub(super) struct Block<'a> {
     pub(super) dataset: &'a str,
@@ -69,10 +66,9 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
     let facts: Vec<&SessionFacts> = of_dataset.collect();
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
     let questions: usize = facts.iter().map(|t| t.questions.len()).sum();
-    let graded = graded(report, dataset, questions).map(|graded| format!(" ({graded} graded)"));
     let questions = match questions {
         0 => String::new(),
-        n => format!(", {}{}", counted(n, "question"), graded.unwrap_or_default()),
+        n => format!(", {}", counted(n, "question")),
     };
     let name = if dataset == ALL { "all data sets" } else { dataset };
     let windows = match windows {
@@ -118,22 +114,6 @@ pub(super) fn billing_model(report: &Report, block: &Block<'_>) -> Option<String
         RECORDED => "each session billed as its own model".to_owned(),
         model => format!("billed as {}", plain::line(model)),
     })
-}
-
-/// How many questions of a data set are graded, where it is not all of them: the
-/// rows are asked the same, but a model may fail under one and not another.
-fn graded(report: &Report, dataset: &str, questions: usize) -> Option<String> {
-    // A strategy without its summaries is asked nothing.
-    let asked =
-        |row: &&StrategyRow| row.dataset == dataset && !row.strategy.starts_with(NO_SUMMARY);
-    let rows = report.rows.iter().filter(asked);
-    let missing: Vec<f64> = rows.filter_map(|row| row.number(catalogue::UNSCORED)).collect();
-    let (least, most) =
-        (missing.iter().copied().reduce(f64::min)?, missing.iter().copied().reduce(f64::max)?);
-    // Replicates are averaged.
-    let graded = |missing: f64| number::grouped((questions as f64 - missing).round() as u64);
-    let (from, to) = (graded(most), graded(least));
-    (most > 0.0).then(|| if from == to { from } else { format!("{from} to {to}") })
 }
 
 pub(super) use recap_core::text::counted;
@@ -221,28 +201,6 @@ pub(super) const FEWEST_QUESTIONS: f64 = 10.0;
 fn unusable(row: &StrategyRow) -> String {
     let replies = row.number(catalogue::UNUSABLE_REPLIES).map(|n| format!("{} ", number::any(n)));
     format!("not ranked: {}unusable replies", replies.unwrap_or_default())
-}
-
-/// Sessions of these rows whose bill is far from the reported one, the worst
-/// first: their part of every row's dollars is as far off.
-pub(super) fn bill_checks(rows: &[&StrategyRow], report: &Report) -> Option<String> {
-    let dataset = rows.first().map(|row| row.dataset.as_str())?;
-    let own = report.sessions.iter().filter(|t| dataset == ALL || t.dataset == dataset);
-    let checked = own.filter_map(|t| Some((t, t.validation.as_ref()?.errors())));
-    let mut off: Vec<_> = checked.filter(|(_, errors)| errors.are_far_off()).collect();
-    off.sort_by(|a, b| b.1.size().total_cmp(&a.1.size()));
-    let each = off.iter().take(CHECKS).filter_map(|(facts, errors)| {
-        Some(format!("{} {}", plain::line(&facts.session), number::error(errors.worst()?)))
-    });
-    let each = each.collect::<Vec<_>>().join(", ");
-    let more = off.len().saturating_sub(CHECKS);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!each.is_empty()).then(|| {
-        format!(
-            "bill check: {each}{more} of what was reported, in what the row `recorded` reads, \
-             writes or costs; dollars that rest on it are as uncertain."
-        )
-    })
 }
 
 /// What the star of a bill stands for, where there is one.

@@ -4,8 +4,8 @@
 use super::document::{Part, TableOf, absent, figures, names, words};
 use super::{block, number, plain};
 use recap_core::model::{
-    BillErrors, Calibration, Family, PanelAgreement, Primary, Report, SessionFacts, TestOutcome,
-    Tested, Validation,
+    BillErrors, Family, PanelAgreement, Primary, Report, SessionFacts, TestOutcome, Tested,
+    Validation,
 };
 use recap_core::text::form_for;
 use recap_core::wording;
@@ -24,15 +24,6 @@ pub(super) fn parts(family: &Family) -> Vec<Part> {
         family.measure.measure().label(),
         family.comparator
     );
-    let outcome = |outcome: TestOutcome| {
-        let n = family.tests.iter().filter(|test| test.outranks == outcome).count();
-        (n > 0).then(|| format!("{n} {}", outcome.as_str()))
-    };
-    use TestOutcome::{Better, Descriptive, Tie, Undecided, Worse};
-    let counts: Vec<String> =
-        [Better, Worse, Tie, Undecided, Descriptive].into_iter().filter_map(outcome).collect();
-    let summary =
-        format!("{}: {}.", block::counted(family.tests.len(), "comparison"), counts.join(", "));
     let limit = family.limit.as_ref().map(|limit| wording::capital(&format!("{limit}.")));
     let primary = family.measure;
     let interval = |test: &&Tested| {
@@ -49,7 +40,7 @@ pub(super) fn parts(family: &Family) -> Vec<Part> {
         .column(figures("p (Holm)"), |test| test.p_holm.map_or_else(absent, p_value))
         .column(words("outcome"), |test| outcome_of(test, primary));
     let heading = Part::heading(format!("How sure this is: against {}", family.comparator));
-    let texts = [Some(about), limit, Some(summary)].into_iter().flatten().map(Part::Text);
+    let texts = [Some(about), limit].into_iter().flatten().map(Part::Text);
     [heading].into_iter().chain(texts).chain([tests.part()]).collect()
 }
 
@@ -138,32 +129,18 @@ pub(super) fn bill_errors(report: &Report) -> Vec<Part> {
         Some(error) => number::error(error),
         None => absent(),
     };
-    let count = |facts: &SessionFacts, of: fn(&Calibration) -> Option<f64>| {
-        let error = facts.calibration.as_ref().and_then(of);
-        error.map_or_else(absent, |error| number::error(error.abs()).replace('+', ""))
-    };
     let table = TableOf::new("Errors of the simulated bill", checked.into_iter().take(CHECKED))
         .column(names("session"), |(facts, _)| facts.session.clone())
         .column(figures("tokens"), |(_, errors)| signed(errors.tokens))
         .column(figures("reads"), |(_, errors)| signed(errors.reads))
         .column(figures("writes"), |(_, errors)| signed(errors.writes))
-        .column(figures("dollars"), |(_, errors)| signed(errors.usd))
-        .column(figures("count\nfitted"), |(facts, _)| count(facts, |of| of.in_sample))
-        .column(figures("count\nahead"), |(facts, _)| count(facts, |of| of.forward))
-        .column(figures("count\nafter"), |(facts, _)| count(facts, |of| of.after_boundary))
-        .column(figures("cold\nstarts").left_out(1), |(facts, _)| {
-            facts.validation.as_ref().map_or_else(absent, |of| number::grouped(of.cold_starts))
-        });
-    let note = "count: median error of a token count by one factor for the session, which sizes what \
-                strategies write: on the requests it was fitted to, on those ahead of a fit to \
-                their first half, and after a recorded compaction.";
+        .column(figures("dollars"), |(_, errors)| signed(errors.usd));
     let mut parts = vec![
         Part::heading("The simulated bill against the reported one"),
         Part::Text(head),
         table.part(),
     ];
     parts.extend(more);
-    parts.push(Part::text(note));
     parts
 }
 

@@ -3,15 +3,10 @@
 
 use std::cmp::Reverse;
 
-use indexmap::IndexMap;
-
 use super::document::{Part, TableOf, figures, names, words};
 use super::sheet::cuts;
 use super::{RenderInput, block, number, plain, questions, table};
-use recap_core::model::{Interval, Measure, Report, StrategyRow, catalogue};
-
-/// Sessions that are named for each reason why they were not cut.
-const NAMED: usize = 50;
+use recap_core::model::{Measure, Report, StrategyRow, catalogue};
 
 /// Nothing where no fact was needed at a cut.
 pub(super) fn parts(source: &RenderInput<'_>, block: &block::Block<'_>) -> Vec<Part> {
@@ -24,11 +19,6 @@ pub(super) fn parts(source: &RenderInput<'_>, block: &block::Block<'_>) -> Vec<P
         let title = "Which kinds of questions are still answered".to_owned();
         parts.push(Part::Folded(title, vec![by_kind]));
         parts.extend(strategies.iter().filter_map(|one| questions::of_cuts(source, one)));
-    }
-    let uncut = uncut(report);
-    if !uncut.is_empty() {
-        let title = "Sessions that were cut nowhere, and why".to_owned();
-        parts.push(Part::Folded(title, vec![Part::List(uncut)]));
     }
     parts
 }
@@ -47,20 +37,10 @@ fn about(report: &Report, rows: &[&StrategyRow]) -> String {
         1 => "the first one of the strategy".to_owned(),
         depth => format!("in a session {depth} times the window, in which there were others"),
     };
-    let spread = rows.iter().find_map(|row| row.intervals.get(catalogue::FACTS_KEPT.id));
-    let spread = match spread {
-        None => "",
-        Some(Interval::Dots { .. }) => {
-            " The range of facts goes from the lowest to the highest session or project."
-        }
-        Some(Interval::Student { .. } | Interval::Wider { .. }) => {
-            " The range of facts is a 95 % interval."
-        }
-    };
     format!(
         "{} at {}, in {} of {}{repeated}. At a cut a compaction is forced, {depth}. A fact is a \
          path, name or number that the agent used in its next 40 requests and had seen only before; \
-         it is kept if it is still in the context.{spread} Whether intent, reasons and rules \
+         it is kept if it is still in the context. Whether intent, reasons and rules \
          survive, only questions can tell. Who sends more keeps more. No dollars: the bill is \
          another experiment.",
         block::counted(most(catalogue::FACTS_NEEDED), "fact"),
@@ -95,23 +75,6 @@ fn facts(source: &RenderInput<'_>, strategy: &str) -> Option<Part> {
     let heads =
         [names("session"), figures("request"), names("fact"), words("class"), words("became")];
     TableOf::new(title, first).columns(heads).folded()
-}
-
-/// Sessions that the run cut nowhere, by reason; the most frequent first.
-fn uncut(report: &Report) -> Vec<String> {
-    let mut reasons: IndexMap<String, Vec<String>> = IndexMap::new();
-    for facts in &report.sessions {
-        let Some(why) = &facts.no_cut else { continue };
-        reasons.entry(why.to_string()).or_default().push(facts.session.clone());
-    }
-    reasons.sort_by_key(|_, names| Reverse(names.len()));
-    let line = |(reason, mut names): (String, Vec<String>)| {
-        let more = names.len().saturating_sub(NAMED);
-        names.truncate(NAMED);
-        names.extend((more > 0).then(|| format!("and {more} more")));
-        format!("{reason}: {}", names.join(", "))
-    };
-    reasons.into_iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::document::Part;
-use super::{block, number, plain};
+use super::{block, plain};
 use recap_core::model::{Check, CheckOutcome, Gate, UndecidedPolicy};
 
 /// Checks that are listed.
@@ -84,21 +84,9 @@ fn item(gate: &Gate, rule: &str, check: &Check) -> String {
         (CheckOutcome::Passed, _) => "✅ passed",
     };
     let dataset = if check.dataset == block::ALL { "all data sets" } else { &check.dataset };
-    let mut figures = Vec::new();
-    figures
-        .extend(check.value.map(|x| format!("{} {}", plain::line(&check.measure), number::any(x))));
-    figures.extend(check.baseline.map(|x| format!("baseline {}", number::any(x))));
-    let bounds = |(lo, hi)| format!("between {} and {}", number::any(lo), number::any(hi));
-    figures.extend(check.interval.map(bounds));
-    figures.push(block::counted(check.sessions as usize, "session"));
-    format!(
-        "{state}: {} on {}, {}: {} ({})",
-        plain::line(rule),
-        place(check),
-        plain::line(dataset),
-        plain::line(&check.reason),
-        figures.join(", ")
-    )
+    let names = [rule, dataset, &check.reason].map(plain::line);
+    let [rule, dataset, reason] = names;
+    format!("{state}: {rule} on {}, {dataset}: {reason}", place(check))
 }
 
 /// The row that a check looks at.
@@ -120,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn worst_check_comes_first_with_its_figures() {
+    fn worst_check_comes_first_with_its_reason() {
         use CheckOutcome::{Failed, Passed, Undecided};
         let gate = gate(&[Passed, Undecided, Failed], UndecidedPolicy::Incomplete);
         assert_eq!(verdict(&gate).words, "❌ the gate failed");
@@ -128,12 +116,9 @@ mod tests {
         assert_eq!(verdict(&gate).because, because);
         let [Part::Text(baseline), Part::List(items)] = &parts(&gate)[..] else { panic!() };
         assert_eq!(baseline, "Baseline: main.");
-        let figures =
-            "(reference_recall 0.500, baseline 0.625, between −0.250 and −0.125, 6 sessions)";
         let row = "recall drops > 0.1 on fifo at 25 %, all data sets: it fell by 0.125";
         let states = ["❌ failed", "⚠️ undecided"];
-        let mut expected: Vec<String> =
-            states.map(|state| format!("{state}: {row} {figures}")).into();
+        let mut expected: Vec<String> = states.map(|state| format!("{state}: {row}")).into();
         expected.push("✅ 1 check passed".to_owned());
         assert_eq!(items, &expected);
     }

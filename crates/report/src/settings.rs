@@ -1,21 +1,17 @@
-//! How a run was made: its settings and every measure, on the page; and what the calls of real
+//! How a run was made: its settings, on the page; and what the calls of real
 //! models took, a line for each role and model: the judge's spend is never hidden in the strategy's.
-
-use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 
 use super::document::{Part, Screen, TableOf, absent, figures, names, terminal, words};
-use super::{block, number, plain};
-use recap_core::model::{
-    CallOutcome, CallRow, Manifest, Provenance, RECORDED, Report, StrategyRow, Usage, Value,
-};
+use super::{block, number};
+use recap_core::model::{CallOutcome, CallRow, Manifest, Provenance, RECORDED, Report, Usage};
 
 /// Names that are listed of each kind.
 const LISTED: usize = 200;
 
-/// The section of a report, with every measure of the table that it opens with.
-pub(super) fn parts(report: &Report, open: Option<&block::Block<'_>>) -> Vec<Part> {
+/// The section of a report.
+pub(super) fn parts(report: &Report) -> Vec<Part> {
     let manifest = &report.manifest;
     let of = |what: &str, all: &[Provenance]| {
         let listed = all.iter().take(LISTED);
@@ -39,7 +35,6 @@ pub(super) fn parts(report: &Report, open: Option<&block::Block<'_>>) -> Vec<Par
         parts.extend(calls);
         parts.push(Part::text("Every call is in calls.csv."));
     }
-    parts.extend(open.map(every_measure));
     parts
 }
 
@@ -70,34 +65,6 @@ fn settings(manifest: &Manifest) -> Part {
         .column(words("setting"), |(name, _)| *name)
         .column(words("value"), |(_, value)| value.clone())
         .part()
-}
-
-/// Every measure of a table: a row each, with a column for each strategy, and those that nobody
-/// has with the reason.
-fn every_measure(block: &block::Block<'_>) -> Part {
-    let rows = &block.rows;
-    let ids: BTreeSet<&str> =
-        rows.iter().flat_map(|row| row.values.keys().map(String::as_str)).collect();
-    let is_known =
-        |row: &&StrategyRow, id: &str| !matches!(row.values.get(id), None | Some(Value::Absent(_)));
-    let shown = |row: &&StrategyRow, id: &str| match row.values.get(id) {
-        Some(Value::Known(x)) => number::any(*x),
-        Some(Value::Text(word)) => word.clone(),
-        Some(Value::Absent(_)) | None => absent(),
-    };
-    let (known, missing): (Vec<&str>, Vec<&str>) =
-        ids.into_iter().partition(|id| rows.iter().any(|row| is_known(row, id)));
-    let mut table = TableOf::new("Every measure", known).column(words("measure"), |id| *id);
-    for row in rows {
-        table = table.column(figures(plain::line(&row.strategy)), |id| shown(row, id));
-    }
-    let reasons = missing
-        .into_iter()
-        .filter_map(|id| Some(format!("{id}: {}", block::absent_throughout(rows, id)?)));
-    Part::Folded(
-        format!("Every measure: {}, {}", plain::line(block.dataset), block::titled(block.window)),
-        vec![table.part(), Part::List(reasons.collect())],
-    )
 }
 
 /// What calls of models took, as a table on a terminal; nothing without any.

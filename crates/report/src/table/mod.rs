@@ -117,7 +117,6 @@ pub(super) fn notes(rows: &[&StrategyRow], report: &Report) -> Vec<String> {
     let signs: BTreeSet<(u8, &str)> = signs.collect();
     let mut notes: Vec<String> = signs.into_iter().map(|(_, sign)| sign.to_owned()).collect();
     notes.extend(block::over_window(rows));
-    notes.extend(block::bill_checks(rows, report));
     notes.extend(block::recovered(rows, &report.manifest));
     notes.extend(block::gaps(rows));
     notes
