@@ -1,7 +1,6 @@
 //! The printing order of rows, and their ranks (how-it-works §40).
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use recap_core::model::{Manifest, Primary, RowKind, StrategyRow, UNRANKED, Value, catalogue};
 
@@ -21,9 +20,9 @@ const FEWEST_ASKED: usize = 5;
 /// windows and agent models as typed, then `full`, the ranked rows, the
 /// offline summaries, other controls.
 ///
-/// The primary measure ranks. Rows with equal figures in every session share
-/// a rank, and the next rank counts all of them (1, 2, 2, 4); among them the
-/// smaller bill comes first, then fewer tokens sent. A row without a score, or
+/// The primary measure ranks. Rows with equal figures share a rank, and the next
+/// rank counts all of them (1, 2, 2, 4); among them the smaller bill comes first,
+/// then fewer tokens sent. A row without a score, or
 /// with failed cells, has no rank, because its exam is another one. A row also
 /// has no rank if no fact was needed (how-it-works §46), if it has too few questions,
 /// or if too many replies of its compactor are unusable, because they lead to its
@@ -62,35 +61,22 @@ pub(crate) fn unranked(entry: &Entry, primary: Primary) -> Option<String> {
     few.then(|| format!("rests on {}", counted(entry.asked, what)))
 }
 
-/// Ranks the rows of one table and moves rows with the same rank together.
+/// Ranks the rows of one table.
 fn rank(group: &mut [Entry], primary: Primary) {
-    let is_ranked = |entry: &&Entry| {
-        let row = &entry.row;
+    let (mut rank, mut before) = (0, None);
+    let is_ranked = |row: &&mut StrategyRow| {
         row.row_kind == RowKind::Ranked
-            && row.number(primary.measure()).is_some()
             && row.failed.is_empty()
             && !row.values.contains_key(UNRANKED)
+            && row.number(primary.measure()).is_some()
     };
-    let alike = |a: &Entry, b: &Entry| {
-        a.row.number(primary.measure()) == b.row.number(primary.measure()) && a.scores == b.scores
-    };
-    let ranked: Vec<&Entry> = group.iter().filter(is_ranked).collect();
-    let first = |entry: &&Entry| ranked.iter().position(|other| alike(other, entry));
-    let firsts: BTreeMap<String, Option<usize>> =
-        ranked.iter().map(|entry| (entry.row.strategy.clone(), first(entry))).collect();
-    let first = |entry: &Entry| firsts.get(&entry.row.strategy).copied().flatten();
-    // Rows without a rank keep their places around those with one: the sort is
-    // stable.
-    let places: Vec<usize> = (0..group.len()).filter(|at| first(&group[*at]).is_some()).collect();
-    let Some((from, to)) = places.first().zip(places.last()) else { return };
-    let ranked = &mut group[*from..=*to];
-    ranked.sort_by_key(first);
-    let mut place = 0;
-    for at in 0..ranked.len() {
-        if at == 0 || first(&ranked[at]) != first(&ranked[at - 1]) {
-            place = at as u32 + 1;
+    let rows = group.iter_mut().map(|entry| &mut entry.row).filter(is_ranked);
+    for (place, row) in (1..).zip(rows) {
+        let figure = row.number(primary.measure());
+        if figure != before {
+            (rank, before) = (place, figure);
         }
-        ranked[at].row.rank = Some(place);
+        row.rank = Some(rank);
     }
 }
 
@@ -136,12 +122,12 @@ mod tests {
     use recap_core::model::Unusable;
 
     #[test]
-    fn rows_equal_in_every_session_share_rank() {
+    fn rows_of_equal_figures_share_rank() {
         let kept = |id: &str, name: &str, kept: usize, tokens: u64| {
             let states = "k".repeat(kept) + &"l".repeat(20 - kept);
             cell(id, name).sent(&[tokens; 10]).states(&states).build()
         };
-        // `other` has the same mean as the two equal strategies, but other scores.
+        // `other` has the same mean of other scores.
         let strategies = [
             ("best", [20, 20], 100),
             ("dear", [10, 14], 90),
@@ -156,7 +142,7 @@ mod tests {
         let all = report.rows.iter().filter(|row| row.dataset == "ALL");
         let ranks: Vec<(&str, Option<u32>)> =
             all.map(|row| (row.strategy.as_str(), row.rank)).collect();
-        let expected = [("best", 1), ("frugal", 2), ("dear", 2), ("other", 4), ("worst", 5)];
+        let expected = [("best", 1), ("frugal", 2), ("other", 2), ("dear", 2), ("worst", 5)];
         assert_eq!(ranks, expected.map(|(name, rank)| (name, Some(rank))));
     }
 
@@ -176,24 +162,6 @@ mod tests {
             .map(|row| (row.strategy.as_str(), row.rank))
             .collect();
         assert_eq!(actual, [("better", Some(1)), ("worse", Some(2)), ("broken", None)]);
-    }
-
-    #[test]
-    fn equal_means_of_different_scores_rank_differently() {
-        let entry = |strategy: &str, kept: f64, scores: [f64; 2]| {
-            let mut entry = entry_at(("25%", 9.0), strategy, Some(9), &[("facts_kept", kept)]);
-            entry.scores = (0..).zip(scores.map(|score| (score, None))).collect();
-            entry
-        };
-        let mut table = [
-            entry("a", 0.5, [0.4, 0.6]),
-            entry("b", 0.5, [0.6, 0.4]),
-            // Weights may differ: equal scores do not make equal figures.
-            entry("c", 0.4, [0.4, 0.6]),
-            entry("d", 0.4, [0.4, 0.6]),
-        ];
-        rank(&mut table, Primary::FactsKept);
-        assert_eq!(table.map(|entry| entry.row.rank), [1, 2, 3, 3].map(Some));
     }
 
     #[test]
