@@ -186,11 +186,6 @@ pub fn distance(by: Primary, difference: f64) -> String {
     }
 }
 
-/// A loss in points of 100 as a positive number; a gain with its sign.
-pub fn loss(by: Primary, difference: f64) -> String {
-    signless(format!("{:.0}", -100.0 * difference / by.most()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

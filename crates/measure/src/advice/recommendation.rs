@@ -14,7 +14,7 @@ use recap_core::model::{
     Recommendation, RowKind, RowName, Severity, SizeCurve, Source, StrategyRow, Value, catalogue,
 };
 use recap_core::text::{counted, form_for, grouped};
-use recap_core::wording::number::{distance, dollars, loss, percent};
+use recap_core::wording::number::{distance, dollars, percent};
 use recap_core::wording::{self, capital, kept, uncapital, window};
 
 /// Differences below this share of a bill are not mentioned.
@@ -361,9 +361,6 @@ fn none_ranked(run: &Evidence<'_>) -> String {
         .unwrap_or_else(|| "None is ranked: nothing was measured.".to_owned())
 }
 
-/// Shares below this value are not mentioned as numbers.
-const LEAST_SHOWN: f64 = 0.001;
-
 /// The range that is shown with the figure: "prune keeps 74 to 92 % from project to project".
 fn range_kept(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
     let interval = row.intervals.get(run.primary.id())?;
@@ -393,25 +390,12 @@ fn compared_with_full(run: &Evidence<'_>, entry: &Entry) -> Option<String> {
     Some(match verdict {
         AgainstFull::Descriptive => format!("{}: described, not decided.", capital(&with)),
         AgainstFull::Inferior => format!(
-            "Over {with} it loses more than the margin of {margin} against the whole \
-             conversation{}.",
-            mean_loss(run, row).unwrap_or_default()
+            "Over {with} it loses more than the margin of {margin} against the whole conversation."
         ),
-        AgainstFull::Undecided => {
-            // Without any spread every difference would be detected, which is not
-            // informative.
-            let informative =
-                row.number(catalogue::MDE).filter(|mde| *mde >= LEAST_SHOWN * by.most());
-            let missed = informative.map(|least| {
-                let least = distance(by, least);
-                format!("; a difference below {least} would be missed more than one time in five")
-            });
-            format!(
-                "Whether it loses more than the margin of {margin} against the whole conversation \
-                 stays open with {with}{}.",
-                missed.unwrap_or_default()
-            )
-        }
+        AgainstFull::Undecided => format!(
+            "Whether it loses more than the margin of {margin} against the whole conversation stays \
+             open with {with}."
+        ),
         AgainstFull::ProvisionalNonInferior => format!(
             "Over {with} it stays within the margin of {margin} of the whole conversation, \
              provisionally: losses that are rare and heavy could still hide."
@@ -421,15 +405,6 @@ fn compared_with_full(run: &Evidence<'_>, entry: &Entry) -> Option<String> {
              {margin}."
         ),
     })
-}
-
-/// The mean loss with its interval: " (3 points; 95 % interval −2 to 8)".
-fn mean_loss(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
-    let mean = distance(run.primary, row.number(catalogue::DIFFERENCE_TO_FULL)?);
-    // Losses are shown as positive numbers: the lower bound of the difference is the largest loss.
-    let most = loss(run.primary, row.number(catalogue::DIFFERENCE_TO_FULL_LO)?);
-    let least = loss(run.primary, row.number(catalogue::DIFFERENCE_TO_FULL_HI)?);
-    Some(format!(" ({mean}; 95 % interval {least} to {most})"))
 }
 
 #[cfg(test)]

@@ -267,7 +267,8 @@ fn recommended(settings: &[TunedSetting]) -> (usize, String) {
     let Some((best, _)) = better
         .min_by(|a, b| (a.1.0.total_cmp(&b.1.0)).then(a.1.1.total_cmp(&b.1.1)).then(a.0.cmp(&b.0)))
     else {
-        return (AUTHOR, none_admissible(&settings[1..]));
+        let others = counted(settings.len() - 1, "other setting");
+        return (AUTHOR, format!("none of {others} is admissible and better"));
     };
     let (own, held) = (&settings[*best], &settings[*best].held_back);
     let because = against(held, &author.held_back);
@@ -281,25 +282,6 @@ fn recommended(settings: &[TunedSetting]) -> (usize, String) {
     }
     let of = counted(admissible.len(), "admissible setting");
     (*best, format!("the cheapest of {of} where it was chosen; on the half held back {because}"))
-}
-
-/// Why no setting is better than the author's.
-fn none_admissible(others: &[TunedSetting]) -> String {
-    let mut counts: BTreeMap<Admission, usize> = BTreeMap::new();
-    others.iter().for_each(|one| *counts.entry(one.choosing.admission).or_default() += 1);
-    let each = counts.iter().map(|(admission, n)| {
-        let [one, several] = match admission {
-            Admission::Admissible => ["is no better", "are no better"],
-            Admission::Failed => ["failed"; 2],
-            Admission::Refused => ["has more prompts refused", "have more prompts refused"],
-            Admission::Unpriced => ["has no known price", "have no known price"],
-            Admission::Dearer => ["costs more", "cost more"],
-            Admission::KeepsLess => ["keeps less", "keep less"],
-        };
-        format!("{n} {}", if *n == 1 { one } else { several })
-    });
-    let each: Vec<String> = each.collect();
-    format!("of {} {}", counted(others.len(), "other setting"), each.join(", "))
 }
 
 /// What a half says of a setting, against the author's.

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use recap_core::model::{
-    AgainstFull, EXAM_REFERENCES, EXAM_REQUESTS, Finding, SessionFacts, Support,
-};
+use recap_core::model::{EXAM_REFERENCES, EXAM_REQUESTS, Finding, SessionFacts, Support};
 use recap_core::text::{counted, form_for, grouped};
 
 use super::Evidence;
@@ -38,18 +36,11 @@ pub(crate) fn only_described(run: &Evidence<'_>) -> Option<String> {
 
 /// What a small number of sessions or projects allows to conclude (reference §7).
 fn few_clusters(run: &Evidence<'_>) -> Option<String> {
-    let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));
     let allows = match run.clusters() {
         0 => return None,
         1..=5 => "described, not decided",
         6..=9 => "no strategy can be called non-inferior",
         10..=19 => "non-inferior is provisional",
-        _ if any(AgainstFull::ProvisionalNonInferior) => {
-            "where non-inferior is provisional, losses that are rare and heavy could still hide"
-        }
-        _ if any(AgainstFull::Undecided) => {
-            "undecided rows may still differ by less than their mde"
-        }
         _ => return None,
     };
     let noun = pooling::noun(run.scored().into_iter());
@@ -92,7 +83,7 @@ mod tests {
     use crate::findings::tests::{check, of_rows};
     use crate::measure;
     use crate::testkit::{entry_at, facts, manifest, run, twenty_references};
-    use recap_core::model::{AgainstFull, Finding, Manifest, Primary, RunResults, SessionFacts};
+    use recap_core::model::{Finding, Manifest, Primary, RunResults, SessionFacts};
 
     fn found(sessions: Vec<SessionFacts>) -> Vec<Finding> {
         run(sessions, Vec::new()).findings
@@ -100,10 +91,8 @@ mod tests {
 
     #[test]
     fn few_units() {
-        use AgainstFull::{Inferior, ProvisionalNonInferior, Undecided};
-        let clusters = |clusters: f64, verdict: Option<AgainstFull>| {
-            let mut entry = entry_at(("25%", 9.0), "x", Some(1), &[("n_clusters", clusters)]);
-            entry.row.verdict = verdict;
+        let clusters = |clusters: f64| {
+            let entry = entry_at(("25%", 9.0), "x", Some(1), &[("n_clusters", clusters)]);
             of_rows(Primary::ReferenceRecall, &[entry])
         };
         let thin = facts("t").requests(&[100]).reference(0, 5_000, None).build();
@@ -116,16 +105,14 @@ mod tests {
         check(
             "few_units",
             [
-                ("none", clusters(0.0, None)),
-                ("1", clusters(1.0, None)),
-                ("5", clusters(5.0, None)),
-                ("6", clusters(6.0, None)),
-                ("9", clusters(9.0, None)),
-                ("10", clusters(10.0, None)),
-                ("19", clusters(19.0, None)),
-                ("20, worse", clusters(20.0, Some(Inferior))),
-                ("20, undecided", clusters(20.0, Some(Undecided))),
-                ("20, provisionally no worse", clusters(20.0, Some(ProvisionalNonInferior))),
+                ("none", clusters(0.0)),
+                ("1", clusters(1.0)),
+                ("5", clusters(5.0)),
+                ("6", clusters(6.0)),
+                ("9", clusters(9.0)),
+                ("10", clusters(10.0)),
+                ("19", clusters(19.0)),
+                ("20", clusters(20.0)),
                 ("one thin exam of two", exams("none", &both)),
                 ("thin, but with cuts", exams("5", &both)),
                 ("20 references at 10 requests", exams("none", &[rich])),
