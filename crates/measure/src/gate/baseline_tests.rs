@@ -109,9 +109,10 @@ fn only_differences_a_rule_depends_on_are_told() {
 #[test]
 fn sessions_and_rows_one_side_lacks_appear_once() {
     let (report, baseline) = run_of(&["s"]);
+    let manifest = Manifest { named: vec!["y".into()], ..report.manifest.clone() };
     let actual = |ids: &[(&str, &str)], rules: &[&str]| {
         let rules: Vec<Rule> = rules.iter().map(|rule| crate::gate::parse(rule).unwrap()).collect();
-        comparable(&baseline, &report.manifest, ids, &rules)
+        comparable(&baseline, &manifest, ids, &rules)
     };
     let s = ("d", "s");
     assert_eq!(actual(&[], &[]), ["only the baseline has the session `s` of `d`"]);
@@ -126,10 +127,16 @@ fn sessions_and_rows_one_side_lacks_appear_once() {
         "tokens_sent@x at 50% > baseline",
         "tokens_sent@x > baseline",
         "tokens_sent@x on d > baseline",
+        "tokens_sent > baseline",
+        "tokens_sent@gone > 1",
     ];
     assert_eq!(
         actual(&[s], &rules),
-        ["it has no row of `y` at `25%` on `d`", "it has no row of `x` at `50%`"]
+        [
+            "it has no row of `y` at `25%` on `d`",
+            "it has no row of `x` at `50%`",
+            "it has no row of `y` at `25%`",
+        ]
     );
 }
 

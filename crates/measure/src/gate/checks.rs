@@ -186,19 +186,15 @@ fn difference_in_words(rule: &Rule, pair: &Paired, allowed: f64, outcome: CheckO
     let change = |x| difference(unit, x);
     let sessions = counted(of.sessions, "session");
     let mut text = format!("{} against {}: {}", figure(of.b), figure(of.a), change(of.difference));
+    let over = if rule.is_total() || of.clusters == of.sessions {
+        format!(" over {sessions}")
+    } else {
+        format!(" over {sessions} in {}", counted(of.clusters, "project or session"))
+    };
     text += &match of.interval {
-        _ if rule.is_total() => format!(" over {sessions}"),
-        Some((lo, hi)) => {
-            let over = if of.clusters == of.sessions {
-                format!(" over {sessions}")
-            } else {
-                format!(" over {sessions} in {}", counted(of.clusters, "project or session"))
-            };
-            format!(", 95 % interval {} to {}{over}", change(lo), change(hi))
-        }
-        None => {
-            format!(" over {sessions}, too few for an interval (from {FEWEST_FOR_AN_INTERVAL} on)")
-        }
+        _ if rule.is_total() => over,
+        Some((lo, hi)) => format!(", 95 % interval {} to {}{over}", change(lo), change(hi)),
+        None => format!("{over}, too few for an interval (from {FEWEST_FOR_AN_INTERVAL} on)"),
     };
     text += &if allowed == 0.0 {
         "; no change for the worse is allowed".to_owned()
