@@ -12,9 +12,8 @@ use recap_core::wording;
 const ACROSS: (f64, f64) = (1.5, 98.5);
 /// Room above the highest line.
 const ABOVE: f64 = 1.12;
-/// Names of sizes are that far apart, in per cent, on a telephone, a tablet and a wide screen: those
-/// that come too near are left out there.
-const APART: [(f64, &str); 3] = [(15.0, ""), (9.0, "w"), (4.0, "m")];
+/// Names of sizes are that far apart, in per cent; those that come nearer are left out.
+const APART: f64 = 10.0;
 /// Dearer than this multiple of today's bill the band is cut.
 const DEAREST: f64 = 1.35;
 
@@ -38,8 +37,8 @@ struct Dot {
     x: f64,
     y: f64,
     name: String,
-    /// Where there is room for its name, as the style sheet calls it.
-    room: &'static str,
+    /// Whether there is room for its name.
+    named: bool,
     /// `adv`, `now` or nothing.
     class: &'static str,
     /// Which end of its figures stands at the dot.
@@ -63,7 +62,7 @@ fn chart(curve: &SizeCurve) -> Chart {
         x: ACROSS.1,
         y: today,
         name: "today".to_owned(),
-        room: "",
+        named: true,
         class: "now",
         side: "r",
         usd: number::dollars(curve.today_usd),
@@ -103,7 +102,7 @@ fn dot(curve: &SizeCurve, row: &SizeRow, scale: &Scale, is_advised: bool) -> Dot
         x,
         y: scale.y(row.usd),
         name: wording::size_name(row.size),
-        room: "hidden",
+        named: true,
         class: if is_advised { "adv" } else { "" },
         side: match x {
             ..20.0 => "l",
@@ -119,26 +118,13 @@ fn dot(curve: &SizeCurve, row: &SizeRow, scale: &Scale, is_advised: bool) -> Dot
     }
 }
 
-/// Decides where names of sizes have room: today and the advised size first, then the ends.
+/// Leaves names of sizes out that come too near to today’s, the advised or the one before.
 fn make_room(dots: &mut [Dot]) {
-    let last = dots.len() - 1;
-    let mut order: Vec<usize> = (0..dots.len()).collect();
-    order.sort_by_key(|at| match (dots[*at].class, *at) {
-        ("now", _) => 0,
-        ("adv", _) => 1,
-        (_, 0) => 2,
-        (_, at) if at + 1 == last => 3,
-        _ => 4,
-    });
-    let mut shown: Vec<usize> = Vec::new();
-    for (apart, room) in APART {
-        for at in &order {
-            let free = |other: &usize| (dots[*other].x - dots[*at].x).abs() >= apart;
-            if !shown.contains(at) && shown.iter().all(free) {
-                dots[*at].room = room;
-                shown.push(*at);
-            }
-        }
+    let fixed = dots.iter().filter(|dot| !dot.class.is_empty());
+    let mut named: Vec<f64> = fixed.map(|dot| dot.x).collect();
+    for dot in dots.iter_mut().filter(|dot| dot.class.is_empty()) {
+        dot.named = named.iter().all(|x| (x - dot.x).abs() >= APART);
+        named.extend(dot.named.then_some(dot.x));
     }
 }
 
@@ -227,9 +213,9 @@ mod tests {
         own.sizes =
             sizes.map(|size| SizeRow { size: size * 1_000, ..first.clone() }).into_iter().collect();
         own.advised = Ok(3);
-        let rooms: Vec<&str> = chart(&own).dots.iter().map(|dot| dot.room).collect();
-        // 101k is too near to 100k; 115k has room on a wide screen, 390k not on a telephone.
-        assert_eq!(rooms, ["", "hidden", "m", "", "w", ""]);
+        let named: Vec<bool> = chart(&own).dots.iter().map(|dot| dot.named).collect();
+        // 101k is too near to 100k, 115k to 130k, which is advised, and 390k to today.
+        assert_eq!(named, [true, false, false, true, false, true]);
         own.advised = Err(Kept::Unsure);
         assert!(chart(&own).dots.iter().all(|dot| dot.class != "adv"));
     }

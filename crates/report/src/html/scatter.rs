@@ -150,14 +150,13 @@ struct Dot {
     bar: Option<(i32, i32)>,
 }
 
-/// A name in its place, which end of it stands at `x`, and a line to its point.
+/// A name in its place, and which end of it stands at `x`.
 struct Name {
     text: String,
     strong: bool,
     anchor: &'static str,
     x: i32,
     y: i32,
-    leader: Option<Rectangle>,
 }
 
 fn drawing(picture: &Picture, frame: &'static Frame) -> Drawing {
@@ -196,58 +195,44 @@ fn drawing(picture: &Picture, frame: &'static Frame) -> Drawing {
 
 /// Each name where it covers no point and no other name; one without such a place is left out.
 fn names(picture: &Picture, dots: &[Dot], field: Rectangle, frame: &Frame) -> Vec<Name> {
-    let around = |dot: &Dot| {
-        let radius = RADIUS + 1;
-        (dot.x - radius, dot.y - radius, dot.x + radius, dot.y + radius)
-    };
+    let away = RADIUS + 1;
+    let around = |dot: &Dot| (dot.x - away, dot.y - away, dot.x + away, dot.y + away);
     let mut taken: Vec<Rectangle> = dots.iter().map(around).collect();
     let mut names = Vec::new();
     for (point, dot) in picture.points.iter().zip(dots).filter(|(point, _)| !point.name.is_empty())
     {
         let text = plain::shortened(&point.name, frame.name);
-        let height = (frame.font * 1.2).ceil() as i32;
-        let is_free = |place: &Rectangle| {
+        let size = (width(&text, frame.font), (frame.font * 1.2).ceil() as i32);
+        let is_free = |place: &&(&'static str, Rectangle)| {
+            let place = &place.1;
             let inside = place.0 >= field.0
                 && place.2 <= field.2
                 && place.1 >= field.1
                 && place.3 <= field.3;
             inside && !taken.iter().any(|other| overlap(place, other))
         };
-        let mut places = places((width(&text, frame.font), height), (dot.x, dot.y)).into_iter();
-        let Some(place) = places.find(is_free) else { continue };
-        taken.push(place);
-        // Widths are estimates, so the text holds on to the side of its point.
-        let (anchor, x) = match place {
-            (_, _, right, _) if right <= dot.x => ("end", right),
-            (left, ..) if left >= dot.x => ("start", left),
-            (left, _, right, _) => ("middle", (left + right) / 2),
-        };
-        let near = (dot.x.clamp(place.0, place.2), dot.y.clamp(place.1, place.3));
-        let far = (near.0 - dot.x).abs() + (near.1 - dot.y).abs() > 2 * RADIUS + 2;
+        let places = places(size, (dot.x, dot.y));
+        let Some((anchor, place)) = places.iter().find(is_free) else { continue };
+        taken.push(*place);
         names.push(Name {
             text,
             strong: point.strong,
             anchor,
-            x,
-            y: place.3 - height / 4,
-            leader: far.then_some((dot.x, dot.y, near.0, near.1)),
+            x: if *anchor == "start" { place.0 } else { place.2 },
+            y: place.3 - size.1 / 4,
         });
     }
     names
 }
 
-/// Places of a name beside its point, the best first.
-fn places((width, height): (i32, i32), (x, y): (i32, i32)) -> Vec<Rectangle> {
-    /// How far a name may move away, in heights of a name.
-    const RINGS: i32 = 8;
-    let rings = (0..RINGS).flat_map(|ring| {
-        let away = ring * (height + 1);
-        [away, -away].into_iter().flat_map(move |dy| {
-            let top = y - height / 2 + dy;
-            [(x + 10 + ring * 3, top), (x - 10 - ring * 3 - width, top), (x - width / 2, top)]
-        })
-    });
-    rings.map(|(left, top)| (left, top, left + width, top + height)).collect()
+/// Places of a name beside its point, the best first, and which end of it is at the point: widths
+/// are estimates.
+fn places((width, height): (i32, i32), (x, y): (i32, i32)) -> [(&'static str, Rectangle); 6] {
+    let [right, left] = [("start", x + 10), ("end", x - 10 - width)];
+    let level = y - height / 2;
+    let [above, below] = [level - height - 1, level + height + 1];
+    [(right, level), (left, level), (right, above), (left, above), (right, below), (left, below)]
+        .map(|((end, from), top)| (end, (from, top, from + width, top + height)))
 }
 
 /// Width of a text in units, estimated: no font is measured anywhere.
@@ -342,14 +327,11 @@ mod tests {
 
     #[test]
     fn names_at_one_point_do_not_overlap() {
-        let mut all: Vec<Rectangle> = Vec::new();
-        let mut free = places((90, 16), (350, 200)).into_iter().filter(|place| {
-            let is_free = all.iter().all(|other| !overlap(place, other));
-            all.extend(is_free.then_some(*place));
-            is_free
-        });
-        assert_eq!(free.next(), Some((360, 192, 450, 208)));
-        assert!(free.count() > 11);
+        let all = places((90, 16), (350, 200)).map(|(_, place)| place);
+        assert_eq!(all[..2], [(360, 192, 450, 208), (250, 192, 340, 208)]);
+        for (at, one) in all.iter().enumerate() {
+            assert!(all[at + 1..].iter().all(|other| !overlap(one, other)), "{all:?}");
+        }
     }
 
     #[test]
