@@ -11,24 +11,16 @@ use recap_core::model::{
 };
 use recap_core::wording;
 
-/// Lines for one data set, with the line of the page below it.
-const LINES: usize = 25;
-/// Rows of strategies that stay at least.
-const FEWEST: usize = 4;
-/// Rows with offline summaries that go before a second problem.
+/// Rows with offline summaries, and where dollars stand with sizes also of strategies.
 const SUMMARIES: usize = 2;
-/// Problems that are shown at most.
-const PROBLEMS: usize = 3;
-/// Characters of one of them.
-const LONGEST: usize = 240;
+const STRATEGIES: usize = 4;
+/// Characters of a problem.
+const LONGEST: usize = 200;
 
 pub(super) fn table(report: &Report, screen: Screen) -> String {
     let blocks = block::blocks(report);
-    let answer = report.recommendation.as_ref();
-    let shown = |parts: &[Part]| terminal(parts, screen);
-    let height = |parts: &[Part]| shown(parts).lines().count();
     let mut top = vec![Part::Title(read(report, &blocks))];
-    if let Some(answer) = answer {
+    if let Some(answer) = &report.recommendation {
         top.push(Part::Title(plain::short_ids(report, &answer.answer)));
         if let Some(Err(_)) = &report.curve
             && let Some(harness) = &answer.harness
@@ -39,27 +31,14 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     if let Some(Ok(curve)) = &report.curve {
         top.push(crate::sizes::table(curve));
     }
-    let gaps = usize::from(answer.is_some()) + blocks.len().saturating_sub(1);
-    let least: usize =
-        blocks.iter().map(|block| height(&ranking(report, block, 0, SUMMARIES, screen).0)).sum();
-    let lines = LINES * blocks.len().max(1) - gaps;
-    let fits =
-        |problems: &usize| height(&top) + least + height(&foot(report, *problems, 1)) < lines;
-    // One problem always stands; a note gives way to summaries.
-    let is_problem = findings(report, 1).0.iter().any(|shown| !is_notice(shown));
-    let fewest_problems = usize::from(is_problem && !billed_by_size(report));
-    let problems = (fewest_problems..=PROBLEMS).rev().find(fits).unwrap_or(fewest_problems);
-    let left = lines.saturating_sub(height(&top) + height(&foot(report, problems, 1)) + 1);
-    let rankings: Vec<(Vec<Part>, usize)> = (blocks.iter())
-        .map(|block| ranking(report, block, left / blocks.len(), 0, screen))
-        .collect();
-    let hidden = rankings.iter().map(|(_, hidden)| *hidden).max().unwrap_or(0);
+    let (tables, hidden): (Vec<Vec<Part>>, Vec<usize>) =
+        blocks.iter().map(|block| ranking(report, block, screen)).unzip();
     let mut calls = settings::model_calls(&report.calls);
     calls.extend(report.panel.iter().map(|panel| Part::Text(certainty::panel_sentence(panel))));
-    let tables = rankings.into_iter().map(|(parts, _)| parts);
     let groups = [top].into_iter().chain(tables).chain([calls]).filter(|parts| !parts.is_empty());
-    let out: Vec<String> = groups.map(|parts| shown(&parts)).collect();
-    out.join("\n") + &shown(&foot(report, problems, hidden))
+    let out: Vec<String> = groups.map(|parts| terminal(&parts, screen)).collect();
+    let hidden = hidden.into_iter().max().unwrap_or(0);
+    out.join("\n") + &terminal(&foot(report, hidden), screen)
 }
 
 /// What was read and what it costs today.
@@ -89,43 +68,25 @@ fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
     today.or_else(|| block::billing_model(report, block))
 }
 
-/// The ranking of a block in so many lines, and how many rows with offline summaries are
-/// left out for it, from the last one on; so many stay.
-fn ranking(
-    report: &Report,
-    block: &Block<'_>,
-    lines: usize,
-    stay: usize,
-    screen: Screen,
-) -> (Vec<Part>, usize) {
+/// The ranking of a block, and how many of its rows are left out: from the last one on.
+fn ranking(report: &Report, block: &Block<'_>, screen: Screen) -> (Vec<Part>, usize) {
     let [mut strategies, mut summaries] = of_answer(report, block);
+    summaries.truncate(SUMMARIES);
+    // What keeps least goes where dollars stand elsewhere.
+    if billed_by_size(report) {
+        strategies.truncate(STRATEGIES);
+    }
     let all = block.rows.iter().filter(|row| row.row_kind != RowKind::Control);
     let all = all.count() + usize::from(block.rows.iter().any(|row| row.strategy == RECORDED));
-    let shown = |strategies: &[&StrategyRow], summaries: &[&StrategyRow]| {
-        let groups = [strategies.to_vec(), summaries.to_vec(), Vec::new()];
-        let all: Vec<&StrategyRow> = groups.iter().flatten().copied().collect();
-        let mut table = ranked(groups, brief_columns(report, &all, screen));
-        if report.primary == Primary::FactsKept {
-            name_recorded(report, &mut table);
-        }
-        let caption = caption(report, block, shows_spread(&table, screen));
-        vec![Part::Text(caption), Part::Table(table)]
-    };
-    // Behind summaries what keeps least goes, where dollars stand elsewhere.
-    let fewest = if billed_by_size(report) { FEWEST } else { strategies.len() };
-    let mut parts = shown(&strategies, &summaries);
-    while terminal(&parts, screen).lines().count() > lines {
-        if summaries.len() > stay {
-            summaries.pop();
-        } else if strategies.len() > fewest {
-            strategies.pop();
-        } else {
-            break;
-        }
-        parts = shown(&strategies, &summaries);
+    let shown: Vec<&StrategyRow> = strategies.iter().chain(&summaries).copied().collect();
+    let left = shown.iter().filter(|row| row.strategy != TODAY[0]).count();
+    let columns = brief_columns(report, &shown, screen);
+    let mut table = ranked([strategies, summaries, Vec::new()], columns);
+    if report.primary == Primary::FactsKept {
+        name_recorded(report, &mut table);
     }
-    let left = strategies.iter().chain(&summaries).filter(|row| row.strategy != TODAY[0]).count();
-    (parts, all.saturating_sub(left))
+    let caption = caption(report, block, shows_spread(&table, screen));
+    (vec![Part::Text(caption), Part::Table(table)], all.saturating_sub(left))
 }
 
 /// The rows that an answer needs: strategies with what is done today, and offline summaries.
@@ -243,7 +204,7 @@ fn ranges(report: &Report, rows: &[&StrategyRow]) -> Option<&'static str> {
 }
 
 /// How sure the answer is, what changes its figures, and what to do next.
-fn foot(report: &Report, problems: usize, hidden: usize) -> Vec<Part> {
+fn foot(report: &Report, hidden: usize) -> Vec<Part> {
     let answer = report.recommendation.as_ref();
     let mut parts = Vec::new();
     let mut add = |label, text: &str| {
@@ -252,7 +213,7 @@ fn foot(report: &Report, problems: usize, hidden: usize) -> Vec<Part> {
     if let Some(answer) = answer {
         add("sure", &answer.how_sure);
     }
-    let (shown, notes) = findings(report, problems);
+    let (shown, notes) = findings(report);
     let sure = answer.map(|answer| answer.how_sure.to_lowercase()).unwrap_or_default();
     for finding in shown {
         let text = &finding.text;
@@ -279,12 +240,13 @@ fn foot(report: &Report, problems: usize, hidden: usize) -> Vec<Part> {
     parts
 }
 
-/// Problems that change figures and then what was noticed while reading, at most so
-/// many, and how many other findings there are.
-fn findings(report: &Report, most: usize) -> (Vec<&Finding>, usize) {
+/// Problems that change figures and then what was noticed while reading, two of them and beside
+/// sizes one, and how many other findings there are.
+fn findings(report: &Report) -> (Vec<&Finding>, usize) {
     let changes = |finding: &&Finding| finding.changes_figures;
     // Sizes are no replay.
     let by_size = billed_by_size(report);
+    let most = if by_size { 1 } else { 2 };
     let all = report.findings.iter().filter(|finding| !(by_size && finding.kind == "bill_off"));
     let notices = all.clone().filter(|finding| is_notice(finding));
     let shown: Vec<&Finding> = all.filter(changes).chain(notices).take(most).collect();

@@ -145,7 +145,7 @@ fn narrow_screen_has_answer_first_within_25_lines() {
         report.rows.push(StrategyRow { strategy, ..summaries.clone().unwrap() });
     }
     let problems =
-        ["a", "b", "c", "d"].map(|model| unpriced(&format!("{model}-{}", "x".repeat(60))));
+        ["a", "b", "c", "d"].map(|model| unpriced(&format!("{model}-{}", "x".repeat(30))));
     report.findings = problems.to_vec();
     let shown = narrow(&report, 80);
     assert!(shown.lines().count() < 25, "{shown}");
