@@ -69,16 +69,6 @@ fn same_named_strategies_are_compared_and_others_named() {
 }
 
 #[test]
-fn only_requested_pairs_are_compared() {
-    let a = by(vec![unit_row("d", "fifo", &[(ID, &LOW)]), unit_row("d", "prune", &[(ID, &LOW)])]);
-    let b = by(vec![unit_row("d", "fifo", &[(ID, &HIGH)]), unit_row("d", "mask", &[(ID, &HIGH)])]);
-    let pairs = [("prune", "mask"), ("nobody", "mask"), ("prune", "nobody")];
-    let found = compared((&["fifo", "prune"], &a), (&["fifo", "mask"], &b), &pairs, &[]);
-    let [row] = &found.rows[..] else { panic!("{:?}", found.rows) };
-    assert_eq!((&*row.strategy_a, &*row.strategy_b), ("prune", "mask"));
-}
-
-#[test]
 fn several_data_sets_are_tested_only_together() {
     let of = |each: &[f64]| by(["d", "e"].map(|set| unit_row(set, "fifo", &[(ID, each)])).to_vec());
     let found = compared((&["fifo"], &of(&LOW)), (&["fifo"], &of(&HIGH)), &[], &[]);
@@ -97,7 +87,13 @@ fn controls_are_compared_only_across_strategies_but_untested() {
         |each| UnitRow { row_kind: RowKind::Control, ..unit_row("d", "full", &[(ID, each)]) };
     let a = by(vec![unit_row("d", "fifo", &[(ID, &LOW)]), full(&LOW)]);
     let b = by(vec![unit_row("d", "fifo", &[(ID, &HIGH)]), full(&HIGH)]);
-    let pairs = [("full", "full"), ("fifo", "full"), ("fifo", "fifo")];
+    let pairs = [
+        ("full", "full"),
+        ("fifo", "full"),
+        ("fifo", "fifo"),
+        ("nobody", "fifo"),
+        ("fifo", "nobody"),
+    ];
     let found = compared((&["fifo", "full"], &a), (&["fifo", "full"], &b), &pairs, &[]);
     let actual: Vec<(&str, RowKind, Option<TestOutcome>)> = (found.rows.iter())
         .map(|row| (row.strategy_b.as_str(), row.row_kind, row.measures[0].outcome))

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::figures::spec::{Basis, Contribution, Pool};
 use crate::testkit::{absent, cell, close, facts, input, run, run_at, warnings};
-use recap_core::model::{AgainstFull, Interval, RowKind, StrategyRow, Value, catalogue};
+use recap_core::model::{AgainstFull, Interval, RowKind, StrategyRow, catalogue};
 
 mod coverage;
 mod cut;
@@ -233,16 +233,6 @@ fn projects_are_the_unit_where_there_are_several() {
     close(row(&report, ALL, "x"), "n_clusters", 2.0);
     let report = run(vec![of("a", "p"), of("b", "p"), of("c", "p")], cells());
     close(row(&report, ALL, "x"), "n_clusters", 3.0);
-}
-
-#[test]
-fn columns_of_questions_are_absent_without_questions() {
-    let report = run(vec![ten_requests("s")], vec![strategy("s", "x", HALF).build()]);
-    let x = row(&report, "d", "x");
-    for id in ["recall", "continuity"] {
-        assert_eq!(x.values.get(id), None, "{id}");
-    }
-    assert_eq!(x.values.get("offline_summary"), Some(&Value::Text("false".into())));
 }
 
 #[test]

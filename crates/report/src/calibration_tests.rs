@@ -57,22 +57,6 @@ fn the_table_shows_people_and_groups() {
 }
 
 #[test]
-fn files_stand_before_all_of_them() {
-    let mut report = report();
-    report.rows.push(row(Some("b"), None));
-    report.rows.push(row(None, None));
-    let table = calibration_table(&report, screen(100));
-    let titles: Vec<&str> = table.lines().filter(|line| line.contains(" question")).collect();
-    assert!(
-        titles[..3]
-            .iter()
-            .zip([" a ·", " b ·", " all files ·"])
-            .all(|(title, start)| title.starts_with(start)),
-        "{titles:?}"
-    );
-}
-
-#[test]
 fn without_labels_trust_is_open_and_names_gaps() {
     let empty = JudgeReport { rows: vec![], trust: Trust::Unknown, ..report() };
     let table = calibration_table(&empty, screen(200));

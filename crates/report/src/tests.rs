@@ -127,18 +127,6 @@ fn cuts_csv_and_facts_csv_state_fact_outcomes() {
 }
 
 #[test]
-fn every_format_names_a_file_of_its_own() {
-    let mut files: Vec<&str> = FORMATS.iter().map(|f| f.file).collect();
-    files.sort_unstable();
-    files.dedup();
-    assert_eq!(files.len(), FORMATS.len());
-    for format in FORMATS {
-        let end = if format.name == "junit" { "xml" } else { format.name };
-        assert!(format.file.ends_with(&format!(".{end}")), "{}", format.file);
-    }
-}
-
-#[test]
 fn strategy_named_like_formula_is_defused_in_csv() {
     let mut report = cut(Kit::default().report());
     for row in &mut report.rows {

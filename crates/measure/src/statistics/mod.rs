@@ -423,12 +423,4 @@ mod sign_flip_tests {
             assert_eq!(sign_flip(&clusters(&[unit, 2.0 * unit, 3.0 * unit]), 1), 0.25);
         }
     }
-
-    #[test]
-    fn holm_multiplies_by_remaining_tests_and_never_decreases() {
-        // 0.01·3, max(0.03, 0.02·2), max(0.04, 0.03·1).
-        assert_eq!(holm(&[0.03, 0.01, 0.02]), vec![0.04, 0.03, 0.04]);
-        assert_eq!(holm(&[0.6, 0.7]), vec![1.0, 1.0]);
-        assert_eq!(holm(&[]), Vec::<f64>::new());
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tests::{DATA, HOSTILE, page, tags};
+use super::tests::{HOSTILE, assert_harmless, page};
 use super::*;
 use crate::Texts;
 use crate::testkit::{Echo, asked, file};
@@ -63,13 +63,7 @@ fn hostile() -> Report {
 fn questions_and_answers_never_become_markup() {
     let report = hostile();
     let page = page(&report, Some(&TEXTS));
-    let tags = tags(&page);
-    let scripts = || tags.iter().filter(|tag| tag.starts_with("script"));
-    assert!(scripts().all(|tag| *tag == "script" || DATA.is_match(tag)));
-    assert_eq!(scripts().filter(|tag| **tag == "script").count(), embedded::SCRIPTS.len());
-    let control = |c: char| c.is_control() && c != '\n' && c != '\t';
-    assert!(!page.contains(control), "a control character is left");
-    assert!(!page.contains(['\u{202E}', '\u{2066}']), "a direction override is left");
+    assert_harmless(&page);
     assert!(page.contains("judge&#60;/script&#62;"), "the judge is not on the page");
     for place in ["question", "expected", "answer"] {
         assert!(page.contains(&format!("{place}&#60;/script&#62;")), "{place} is not in the list");

@@ -83,7 +83,7 @@ fn hostile() -> (Report, crate::testkit::Echo) {
 }
 
 /// Blocks of packed data.
-pub(super) static DATA: LazyLock<regex::Regex> = LazyLock::new(|| {
+static DATA: LazyLock<regex::Regex> = LazyLock::new(|| {
     regex::Regex::new(r#"^script type="application/octet-stream" id="[a-z0-9-]+"$"#).unwrap()
 });
 
@@ -95,7 +95,7 @@ pub(super) fn block(page: &str, id: &str) -> serde_json::Value {
 
 /// Start tags of a page that is read as HTML; panics where a `<` opens nothing
 /// that the page itself writes.
-pub(super) fn tags(page: &str) -> Vec<&str> {
+fn tags(page: &str) -> Vec<&str> {
     let names = "a aside b body br button caption circle code dd defs details div dl dt fieldset \
                  figcaption figure g h1 h2 h3 h4 head header html i input label legend li line main \
                  meta nav ol option output p path pattern polygon polyline pre rect script section \
@@ -120,11 +120,10 @@ pub(super) fn tags(page: &str) -> Vec<&str> {
     out
 }
 
-#[test]
-fn text_from_recordings_and_strategies_never_becomes_markup() {
-    let (report, texts) = hostile();
-    let page = page(&report, Some(&texts));
-    let tags = tags(&page);
+/// Nothing of a stranger is markup, a handler or a control character.
+#[track_caller]
+pub(super) fn assert_harmless(page: &str) {
+    let tags = tags(page);
     let scripts = || tags.iter().filter(|tag| tag.starts_with("script"));
     let own = scripts().filter(|tag| **tag == "script").count();
     assert_eq!(own, embedded::SCRIPTS.len(), "the page's own");
@@ -144,9 +143,10 @@ fn text_from_recordings_and_strategies_never_becomes_markup() {
 }
 
 #[test]
-fn hostile_text_is_shown_everywhere_and_not_dropped() {
+fn hostile_text_is_shown_everywhere_and_is_no_markup() {
     let (report, texts) = hostile();
     let page = page(&report, Some(&texts));
+    assert_harmless(&page);
     let places = "title warning sentence version tokens compactor window hash failed prune \
                   billing_model list session-1";
     for place in places.split(' ') {
@@ -195,16 +195,10 @@ fn packed_sessions_without_texts_hold_no_words() {
 }
 
 #[test]
-fn a_report_of_nothing_is_still_a_page() {
+fn nothing_and_sessions_without_requests_are_drawn() {
     let mut report = Kit { sessions: 0, strategies: Vec::new(), ..Kit::default() }.report();
     report.findings.clear();
-    let page = page(&report, None);
-    tags(&page);
-    assert!(page.contains("<h2>Settings</h2>"), "{page}");
-}
-
-#[test]
-fn session_without_requests_is_drawn_without_panic() {
+    tags(&page(&report, None));
     let mut report = Kit { sessions: 1, ..Kit::default() }.report();
     report.sessions[0].requests.clear();
     report.sessions[0].messages.clear();
@@ -348,11 +342,7 @@ fn words_of_recordings_stay_words_beside_sizes() {
         apply.note = Some(format!("note{HOSTILE}"));
     }
     let page = page(&report, None);
-    for tag in tags(&page) {
-        assert!(tag.matches('"').count() % 2 == 0, "an attribute is torn: <{tag}>");
-        let outside: String = tag.split('"').step_by(2).collect();
-        assert!(!outside.contains("onmouseover"), "<{tag}>");
-    }
+    assert_harmless(&page);
     for place in ["agent", "line", "file", "note", "session-1"] {
         assert!(page.contains(&format!("{place}&#60;script&#62;")), "{place}");
     }
