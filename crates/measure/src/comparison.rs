@@ -4,16 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ALL;
-use crate::advice::family::smallest_p;
+use crate::advice::family::corrected;
 use crate::figures::by_session::BySession;
 use crate::figures::paired::{Side, Unpaired, paired};
 use crate::figures::spec::mean;
-use crate::statistics::{FEWEST_FOR_AN_INTERVAL, LEVEL, holm};
+use crate::statistics::{FEWEST_FOR_AN_INTERVAL, LEVEL};
 use recap_core::model::{
     Cell, ComparedMeasure, ComparedQuestions, ComparedRow, Comparison, Primary, RIGHT, Report,
     RowKind, TestOutcome, catalogue,
 };
-use recap_core::text::counted;
 
 /// The measures that are compared, besides those by kind of question.
 const COMPARED: [&str; 18] = [
@@ -36,10 +35,6 @@ const COMPARED: [&str; 18] = [
     catalogue::BLOCKING_MS_P95.id,
     catalogue::BLOCKING_MS_SUM.id,
 ];
-
-/// Number of clusters from which a test is made whatever the size of the
-/// family.
-const TESTED_FROM: u64 = 10;
 
 /// One of the two runs.
 #[derive(Clone, Copy)]
@@ -172,25 +167,15 @@ fn test(rows: &mut [ComparedRow], dataset: &str, primary: Primary) -> (u64, Opti
             }
         }
     }
-    let m = tested.len();
-    let least = tested.iter().map(|measure| measure.clusters).min().unwrap_or(0);
-    let enough = smallest_p(least as usize) * m as f64 <= LEVEL;
-    let limit = (!enough).then(|| {
-        let clusters = counted(least, "session or project");
-        let comparisons = counted(m, "comparison");
-        format!("No difference can be significant with {clusters} and {comparisons}")
-    });
-    let allowed = enough || least >= TESTED_FROM;
-    let ps: Option<Vec<f64>> = tested.iter().map(|measure| measure.p).collect();
-    let adjusted = ps.filter(|_| allowed).map(|ps| holm(&ps));
-    for (at, measure) in tested.into_iter().enumerate() {
-        measure.p_holm = adjusted.as_ref().map(|ps| ps[at]);
-        if measure.p_holm.is_none() {
-            measure.p = None;
-        }
+    let each = tested.iter().map(|measure| (measure.clusters as usize, measure.p));
+    let (corrected, limit) = corrected(&each.collect::<Vec<_>>());
+    let family = tested.len() as u64;
+    for (measure, p_holm) in tested.into_iter().zip(corrected) {
+        measure.p_holm = p_holm;
+        measure.p = p_holm.and(measure.p);
         measure.outcome = Some(outcome(measure));
     }
-    (m as u64, limit)
+    (family, limit)
 }
 
 /// Every measure that ranks is better the higher it is.

@@ -196,50 +196,32 @@ fn row_of(dataset: &str, measures: Vec<ComparedMeasure>) -> ComparedRow {
     }
 }
 
+/// As in the family of a run: a test that cannot be significant costs the others nothing.
 #[test]
-fn difference_is_tested_with_sufficient_or_ten_clusters() {
-    // Every cluster gains: p = 2 / 2ⁿ.
-    let tested = |rows: usize, clusters: u64| {
-        let p = Some(2.0 * 0.5_f64.powi(clusters as i32));
-        let mut rows: Vec<ComparedRow> =
-            (0..rows).map(|_| row_of("d", vec![measured(clusters, p)])).collect();
+fn difference_is_tested_with_sufficient_clusters() {
+    // Every cluster gains: p = 2 / 2ⁿ, from six on.
+    let tested = |clusters: &[u64]| {
+        let p = |n: u64| (n >= 6).then(|| 2.0 * 0.5_f64.powi(n as i32));
+        let row = |n: &u64| row_of("d", vec![measured(*n, p(*n))]);
+        let mut rows: Vec<ComparedRow> = clusters.iter().map(row).collect();
         let (family, limit) = test(&mut rows, "d", Primary::ReferenceRecall);
-        assert_eq!(family, rows.len() as u64);
-        let actual = |row: &ComparedRow| {
+        assert_eq!(family, clusters.len() as u64);
+        let one = |row: &ComparedRow| {
             let one = &row.measures[0];
-            assert_eq!(one.p, one.p_holm.and(p));
+            assert_eq!(one.p.is_some(), one.p_holm.is_some());
             (one.p_holm, one.outcome.unwrap())
         };
-        let actual: Vec<(Option<f64>, TestOutcome)> = rows.iter().map(actual).collect();
-        assert!(actual.iter().all(|each| *each == actual[0]));
-        (actual.first().copied(), limit)
+        (rows.iter().map(one).collect::<Vec<_>>(), limit.is_some())
     };
-    let no = |of: &str| Some(format!("No difference can be significant with {of}"));
-    assert_eq!(tested(1, 6), (Some((Some(2.0 / 64.0), TestOutcome::Better)), None));
-    let two = no("6 sessions or projects and 2 comparisons");
-    assert_eq!(tested(2, 6), (Some((None, TestOutcome::Undecided)), two));
-    let one = no("1 session or project and 1 comparison");
-    assert_eq!(tested(1, 1), (Some((None, TestOutcome::Descriptive)), one));
+    use TestOutcome::{Better, Descriptive, Undecided};
+    assert_eq!(tested(&[6]), (vec![(Some(2.0 / 64.0), Better)], false));
+    assert_eq!(tested(&[6, 6]), (vec![(None, Undecided); 2], true));
+    assert_eq!(tested(&[6, 8]), (vec![(None, Undecided), (Some(2.0 / 256.0), Better)], true));
+    assert_eq!(tested(&[1]), (vec![(None, Descriptive)], true));
     // 13 · 2 / 512 = 0.0508, and 12 of them would be 0.0469.
-    let thirteen = no("9 sessions or projects and 13 comparisons");
-    assert_eq!(tested(12, 9), (Some((Some(24.0 / 512.0), TestOutcome::Better)), None));
-    assert_eq!(tested(13, 9), (Some((None, TestOutcome::Undecided)), thirteen));
-    let ten = no("10 sessions or projects and 26 comparisons");
-    assert_eq!(tested(26, 10), (Some((Some(52.0 / 1_024.0), TestOutcome::Undecided)), ten));
-    assert_eq!(tested(0, 0), (None, None));
-}
-
-#[test]
-fn fewest_family_clusters_or_missing_p_stop_tests() {
-    let holm_of = |first: ComparedMeasure, second: ComparedMeasure| {
-        let mut rows = [row_of("d", vec![first]), row_of("d", vec![second])];
-        let (_, limit) = test(&mut rows, "d", Primary::ReferenceRecall);
-        (rows.map(|row| row.measures[0].p_holm), limit.is_some())
-    };
-    let of = |clusters| measured(clusters, Some(0.01));
-    assert_eq!(holm_of(of(8), of(8)), ([Some(0.02); 2], false));
-    assert_eq!(holm_of(of(6), of(8)), ([None; 2], true));
-    assert_eq!(holm_of(of(8), measured(8, None)), ([None; 2], false));
+    assert_eq!(tested(&[9; 12]), (vec![(Some(24.0 / 512.0), Better); 12], false));
+    assert_eq!(tested(&[9; 13]), (vec![(None, Undecided); 13], true));
+    assert_eq!(tested(&[]), (vec![], false));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::{block, number};
 use recap_core::model::{
     ComparedMeasure, ComparedRow, Comparison, Measure, RowKind, TestOutcome, Unit, catalogue,
 };
+use recap_core::wording;
 
 /// The runs and what they are about.
 pub(super) fn headline(comparison: &Comparison) -> String {
@@ -194,7 +195,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
                 .to_owned(),
         );
     }
-    notes.extend(comparison.limit.iter().map(|limit| format!("{limit}.")));
+    notes.extend(comparison.limit.iter().map(|limit| wording::capital(&format!("{limit}."))));
     for (run, only) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
         if !only.is_empty() {
             notes.push(format!("Only {run} has {}.", only.join(", ")));

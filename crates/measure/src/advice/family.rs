@@ -44,9 +44,13 @@ pub fn family(run: &Evidence<'_>) -> Option<Family> {
     if pairs.is_empty() {
         return None;
     }
-    let differences: Vec<&Clusters> = pairs.iter().map(|(_, pairs)| pairs).collect();
-    let ps = tested(&differences, manifest.seed);
-    let tests = pairs.iter().zip(&ps).map(|((entry, pairs), p)| {
+    let each = pairs.iter().map(|(_, pairs)| {
+        let enough = pairs.n() >= FEWEST_FOR_AN_INTERVAL;
+        (pairs.n(), enough.then(|| sign_flip(pairs, manifest.seed)))
+    });
+    let each: Vec<(usize, Option<f64>)> = each.collect();
+    let (corrected, limit) = corrected(&each);
+    let tests = pairs.iter().zip(each).zip(corrected).map(|(((entry, pairs), (_, p)), p_holm)| {
         let interval = pairs.confidence(manifest.seed);
         let interval = interval.map(|bounds| within(bounds, -primary.most(), primary.most()));
         Tested {
@@ -55,17 +59,17 @@ pub fn family(run: &Evidence<'_>) -> Option<Family> {
             clusters: pairs.n() as u64,
             difference: pairs.mean(),
             interval,
-            p: p.map(|(p, _)| p),
-            p_holm: p.map(|(_, corrected)| corrected),
+            p: p_holm.and(p),
+            p_holm,
             mde: interval.map(|_| pairs.minimal_detectable()),
-            outranks: outranks(pairs, interval, *p),
+            outranks: outranks(pairs, interval, p_holm),
         }
     });
     Some(Family {
         measure: *primary,
         comparator: comparator.to_owned(),
         tests: tests.collect(),
-        limit: limit(&differences, ps.iter().flatten().count()),
+        limit,
     })
 }
 
@@ -80,36 +84,33 @@ fn comparator<'a>(rows: &[&Entry], manifest: &'a Manifest) -> Option<&'a str> {
 
 /// Smallest p that the sign-flip test of this number of clusters can give: two
 /// of its 2ⁿ patterns, all signs as observed and all reversed.
-pub(crate) fn smallest_p(clusters: usize) -> f64 {
+fn smallest_p(clusters: usize) -> f64 {
     2.0 * 0.5_f64.powi(clusters as i32)
 }
 
-/// The p of each test, and the p after Holm's correction, if the test is made.
+/// The p of each test after Holm's correction, if the test is made, from its number of clusters and
+/// its p; and what these numbers do not allow to conclude.
 ///
 /// Tests with too few clusters for any p to be significant are left out of the
 /// family. This depends on their number of clusters and never on their data, so
 /// that they cost the other tests nothing (Tarone 1990, "A Modified Bonferroni
 /// Method for Discrete Data").
-fn tested(differences: &[&Clusters], seed: u64) -> Vec<Option<(f64, f64)>> {
-    let asked = differences.iter().filter(|pairs| pairs.n() >= FEWEST_FOR_AN_INTERVAL).count();
-    let can_decide = |pairs: &&Clusters| {
-        pairs.n() >= FEWEST_FOR_AN_INTERVAL && smallest_p(pairs.n()) * asked as f64 <= LEVEL
-    };
-    let ps: Vec<Option<f64>> = differences
-        .iter()
-        .map(|pairs| Some(*pairs).filter(can_decide).map(|pairs| sign_flip(pairs, seed)))
-        .collect();
+pub(crate) fn corrected(tests: &[(usize, Option<f64>)]) -> (Vec<Option<f64>>, Option<String>) {
+    let asked = tests.iter().filter(|(n, _)| *n >= FEWEST_FOR_AN_INTERVAL).count();
+    let made = |&(n, p): &(usize, Option<f64>)| p.filter(|_| smallest_p(n) * asked as f64 <= LEVEL);
+    let ps: Vec<Option<f64>> = tests.iter().map(made).collect();
     let mut corrected = holm(&ps.iter().flatten().copied().collect::<Vec<f64>>()).into_iter();
-    ps.into_iter().map(|p| p.and_then(|p| Some((p, corrected.next()?)))).collect()
+    let limit = limit(tests, corrected.len());
+    (ps.into_iter().map(|p| p.and_then(|_| corrected.next())).collect(), limit)
 }
 
 /// A difference requires both the test and the interval.
-fn outranks(pairs: &Clusters, interval: Option<Bounds>, p: Option<(f64, f64)>) -> TestOutcome {
+fn outranks(pairs: &Clusters, interval: Option<Bounds>, p_holm: Option<f64>) -> TestOutcome {
     if pairs.values().all(|difference| difference == 0.0) {
         return TestOutcome::Tie;
     }
     let Some((lo, hi)) = interval else { return TestOutcome::Descriptive };
-    match p.is_some_and(|(_, corrected)| corrected <= LEVEL) {
+    match p_holm.is_some_and(|p| p <= LEVEL) {
         true if lo > 0.0 => TestOutcome::Better,
         true if hi < 0.0 => TestOutcome::Worse,
         _ => TestOutcome::Undecided,
@@ -117,14 +118,14 @@ fn outranks(pairs: &Clusters, interval: Option<Bounds>, p: Option<(f64, f64)>) -
 }
 
 /// What the numbers of clusters and of tests do not allow to conclude.
-fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
-    let few = differences.iter().filter(|pairs| pairs.n() < FEWEST_FOR_AN_INTERVAL).count();
-    let asked = differences.len() - few;
+fn limit(tests: &[(usize, Option<f64>)], made: usize) -> Option<String> {
+    let few = tests.iter().filter(|(n, _)| *n < FEWEST_FOR_AN_INTERVAL).count();
+    let asked = tests.len() - few;
     let withheld = asked - made;
     let mut sentences = Vec::new();
     if withheld > 0 {
-        let most = differences.iter().map(|pairs| pairs.n());
-        let clusters = most.filter(|n| smallest_p(*n) * asked as f64 > LEVEL).max().unwrap_or(0);
+        let all = tests.iter().map(|(n, _)| *n);
+        let clusters = all.filter(|n| smallest_p(*n) * asked as f64 > LEVEL).max().unwrap_or(0);
         let of = if made == 0 { String::new() } else { format!(" in {withheld} of them") };
         sentences.push(format!(
             "with {clusters} sessions or projects and {asked} comparisons the smallest possible p \
@@ -136,7 +137,7 @@ fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
         sentences.push(format!(
             "{few} of {} {} on fewer than {FEWEST_FOR_AN_INTERVAL} sessions or projects: what was \
              seen is described, and nothing is tested",
-            counted(differences.len(), "comparison"),
+            counted(tests.len(), "comparison"),
             form_for(few, "rests", "rest")
         ));
     }
