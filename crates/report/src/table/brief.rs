@@ -11,7 +11,7 @@ use recap_core::model::{
 };
 use recap_core::wording;
 
-/// Rows with offline summaries, and where dollars stand with sizes also of strategies.
+/// Rows with offline summaries, and where dollars stand with sizes of strategies.
 const SUMMARIES: usize = 2;
 const STRATEGIES: usize = 4;
 /// Characters of a problem.
@@ -71,11 +71,12 @@ fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
 /// The ranking of a block, and how many of its rows are left out: from the last one on.
 fn ranking(report: &Report, block: &Block<'_>, screen: Screen) -> (Vec<Part>, usize) {
     let [mut strategies, mut summaries] = of_answer(report, block);
-    summaries.truncate(SUMMARIES);
-    // What keeps least goes where dollars stand elsewhere.
+    // What keeps least goes where dollars stand elsewhere, and all that a model may change.
     if billed_by_size(report) {
         strategies.truncate(STRATEGIES);
+        summaries.clear();
     }
+    summaries.truncate(SUMMARIES);
     let all = block.rows.iter().filter(|row| row.row_kind != RowKind::Control);
     let all = all.count() + usize::from(block.rows.iter().any(|row| row.strategy == RECORDED));
     let shown: Vec<&StrategyRow> = strategies.iter().chain(&summaries).copied().collect();
@@ -240,15 +241,15 @@ fn foot(report: &Report, hidden: usize) -> Vec<Part> {
     parts
 }
 
-/// Problems that change figures and then what was noticed while reading, two of them and beside
-/// sizes one, and how many other findings there are.
+/// Problems that change figures and then what was noticed while reading, two of them; beside sizes
+/// one problem. And how many other findings there are.
 fn findings(report: &Report) -> (Vec<&Finding>, usize) {
     let changes = |finding: &&Finding| finding.changes_figures;
     // Sizes are no replay.
     let by_size = billed_by_size(report);
-    let most = if by_size { 1 } else { 2 };
     let all = report.findings.iter().filter(|finding| !(by_size && finding.kind == "bill_off"));
-    let notices = all.clone().filter(|finding| is_notice(finding));
+    let notices = all.clone().filter(|finding| !by_size && is_notice(finding));
+    let most = if by_size { 1 } else { 2 };
     let shown: Vec<&Finding> = all.filter(changes).chain(notices).take(most).collect();
     let rest = report.findings.len() - shown.len();
     (shown, rest)
