@@ -13,7 +13,7 @@ const ACROSS: (f64, f64) = (1.5, 98.5);
 /// Room above the highest line.
 const ABOVE: f64 = 1.12;
 /// Names of sizes are that far apart, in per cent; those that come nearer are left out.
-const APART: f64 = 10.0;
+const APART: f64 = 15.0;
 /// Dearer than this multiple of today's bill the band is cut.
 const DEAREST: f64 = 1.35;
 
