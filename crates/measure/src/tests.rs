@@ -170,6 +170,7 @@ fn rows_are_ordered_full_ranked_offline_summaries_controls() {
         strategy("s", "lavish", HALF).build(),
         thrifty,
         strategy("s", "best", WHOLE).build(),
+        strategy("s", "broken", WHOLE).failed("the strategy lost a tool call"),
         full("s"),
     ];
     let report = run(vec![ten_requests("s")], cells);
@@ -184,6 +185,7 @@ fn rows_are_ordered_full_ranked_offline_summaries_controls() {
         ("best", Some(1)),
         ("thrifty", Some(2)),
         ("lavish", Some(2)),
+        ("broken", None),
         ("summary", None),
         ("empty", None),
         ("id-list", None),

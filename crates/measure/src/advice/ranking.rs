@@ -147,24 +147,6 @@ mod tests {
     }
 
     #[test]
-    fn row_with_failed_cell_follows_all_ranked_rows() {
-        let cells = vec![
-            keeps("s", "broken", 20).build(),
-            keeps("t", "broken", 20).failed("the strategy lost a tool call"),
-            keeps("s", "worse", 10).build(),
-            keeps("t", "worse", 10).build(),
-            keeps("s", "better", 15).build(),
-            keeps("t", "better", 15).build(),
-        ];
-        let report = run(vec![twenty_references("s"), twenty_references("t")], cells);
-        let actual: Vec<(&str, Option<u32>)> = (report.rows.iter())
-            .filter(|row| row.dataset == "ALL")
-            .map(|row| (row.strategy.as_str(), row.rank))
-            .collect();
-        assert_eq!(actual, [("better", Some(1)), ("worse", Some(2)), ("broken", None)]);
-    }
-
-    #[test]
     fn fewer_than_five_questions_or_facts_prevent_rank() {
         let why = |primary: Primary, asked, values: &[(&str, f64)]| {
             let mut entry = entry_at(("25%", 9.0), "x", Some(1), values);

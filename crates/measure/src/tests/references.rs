@@ -109,15 +109,3 @@ fn references_in_no_tool_result_are_irrecoverable() {
     let report = run(vec![ten_requests("s")], vec![strategy("s", "x", WHOLE).build()]);
     absent(row(&report, "d", "x"), "irrecoverable", "no reference is lost");
 }
-
-#[test]
-fn a_session_without_references_never_changes_the_mean() {
-    let quiet = facts("quiet").requests(&[1_000; 10]).build();
-    let cells = vec![strategy("s", "x", HALF).build(), cell("quiet", "x").sent(&[900; 10]).build()];
-    let report = run(vec![ten_requests("s"), quiet], cells);
-    let x = row(&report, "d", "x");
-    close(x, "reference_recall", 0.5);
-    close(x, "sessions", 2.0);
-    close(x, "tokens_sent", 20_000.0);
-    close(x, "n_clusters", 1.0);
-}

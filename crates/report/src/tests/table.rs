@@ -174,27 +174,6 @@ fn problems_that_change_figures_precede_reading_notices() {
 }
 
 #[test]
-fn below_80_columns_strategies_become_blocks() {
-    let report = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() }.report();
-    let text = wide(&report, 60);
-    let block: Vec<&str> = text.lines().skip_while(|line| *line != " prune").take(8).collect();
-    assert_eq!(
-        block,
-        [
-            " prune",
-            "  facts kept            86 % 77…95",
-            "  gain over recency     +0.27",
-            "  bill of all sessions  $23.07 −44 %",
-            "  tokens                0.46×",
-            "  wait p95              0 ms",
-            "  peak                  8.4k",
-            "  compactions           12",
-        ],
-        "{text}"
-    );
-}
-
-#[test]
 fn narrow_terminal_cuts_and_loses_nothing() {
     let mut report = Kit::default().report();
     report.rows[2].strategy = "圧縮・要約・圧縮・要約".to_owned();
