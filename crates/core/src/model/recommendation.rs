@@ -21,7 +21,7 @@ pub struct Recommendation {
     pub how_sure: String,
     /// The finding that questions the answer most, unless `how_sure` is that.
     pub doubt: Option<String>,
-    /// What else a reader should know before choosing: rivals.
+    /// What else a reader should know before choosing: savings that vanish, rivals.
     pub also: Vec<String>,
     /// The command of a further run, and what that run would show; a clause.
     pub next: Option<String>,

@@ -203,7 +203,7 @@ fn refused(row: &StrategyRow) -> Option<String> {
     ))
 }
 
-/// Sentences about rivals.
+/// Sentences about savings that vanish, and about rivals.
 fn also(run: &Evidence<'_>, preferred: &Preferred<'_>) -> Vec<String> {
     let row = &preferred.row.row;
     let more = preferred.best.map(|most| {
@@ -218,7 +218,15 @@ fn also(run: &Evidence<'_>, preferred: &Preferred<'_>) -> Vec<String> {
     let over = ahead_but_over(run, row).and_then(|ahead| {
         Some(format!("{} keeps {}, but {}.", ahead.strategy, keeps(run, ahead), refused(ahead)?))
     });
-    more.into_iter().chain(over).collect()
+    refetched(run, row).into_iter().chain(more).chain(over).collect()
+}
+
+/// That nothing of the savings remains where everything lost is fetched again.
+fn refetched(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
+    let dearer = row.number(catalogue::COST_USD_REFETCH)? / row.number(catalogue::COST_USD)?;
+    let (share, _) = savings(run, row).filter(|(share, _)| *share >= LEAST)?;
+    let is_lost = 1.0 - (1.0 - share) * dearer < LEAST;
+    is_lost.then(|| "If everything lost is fetched again, nothing is saved.".to_owned())
 }
 
 /// The row that keeps more than the best one of a window, but has requests over

@@ -221,6 +221,17 @@ fn other_rows() {
         let values = [("continuity", 80.0), ("difference_to_full", difference)];
         of_rows(Primary::Continuity, &[entry_at(SMALL, "prune", Some(1), &values)])
     };
+    // Forty per cent are saved, of a bill of 2 dollars.
+    let fetched_again = |usd| {
+        let values = [
+            ("continuity", 80.0),
+            ("cost_usd", 2.0),
+            ("cost_savings", 0.4),
+            ("cost_usd_refetch", usd),
+        ];
+        let own = entry_at(SMALL, "prune", Some(1), &values);
+        of_rows(Primary::Continuity, &[own, entry_at(SMALL, "full", None, &[("cost_usd", 3.33)])])
+    };
     let all = [
         over(LARGE, "x", 1, 95.0),
         row(LARGE, "d", 2, 70.0),
@@ -239,6 +250,9 @@ fn other_rows() {
             ("over another window", of_rows(Primary::Continuity, &apart)),
             ("ten points lost", loses(-10.0)),
             ("10.5 points lost", loses(-10.5)),
+            // 1 − 0.6 · 1.65 and 1 − 0.6 · 1.66.
+            ("one per cent saved if all is fetched again", fetched_again(3.3)),
+            ("0.4 per cent", fetched_again(3.32)),
         ],
     );
 }
