@@ -66,9 +66,10 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
     let facts: Vec<&SessionFacts> = of_dataset.collect();
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
     let questions: usize = facts.iter().map(|t| t.questions.len()).sum();
+    let graded = graded(report, dataset, questions).map(|graded| format!(" ({graded} graded)"));
     let questions = match questions {
         0 => String::new(),
-        n => format!(", {}", counted(n, "question")),
+        n => format!(", {}{}", counted(n, "question"), graded.unwrap_or_default()),
     };
     let name = if dataset == ALL { "all data sets" } else { dataset };
     let windows = match windows {
@@ -114,6 +115,21 @@ pub(super) fn billing_model(report: &Report, block: &Block<'_>) -> Option<String
         RECORDED => "each session billed as its own model".to_owned(),
         model => format!("billed as {}", plain::line(model)),
     })
+}
+
+/// How many questions of a data set are graded, where it is not all of them: the
+/// rows are asked the same, but a model may fail under one and not another.
+fn graded(report: &Report, dataset: &str, questions: usize) -> Option<String> {
+    // A strategy without its summaries is asked nothing.
+    let asked = |row: &&StrategyRow| row.dataset == dataset && !is_without_summary(&row.strategy);
+    let rows = report.rows.iter().filter(asked);
+    let missing: Vec<f64> = rows.filter_map(|row| row.number(catalogue::UNSCORED)).collect();
+    let (least, most) =
+        (missing.iter().copied().reduce(f64::min)?, missing.iter().copied().reduce(f64::max)?);
+    // Replicates are averaged.
+    let graded = |missing: f64| number::grouped((questions as f64 - missing).round() as u64);
+    let (from, to) = (graded(most), graded(least));
+    (most > 0.0).then(|| if from == to { from } else { format!("{from} to {to}") })
 }
 
 pub(super) use recap_core::text::counted;

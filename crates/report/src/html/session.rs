@@ -189,7 +189,10 @@ fn cut(source: &RenderInput<'_>, shapes: usize, words: usize) -> Vec<String> {
         if words < shapes {
             cut.push(format!("only {} have words", block::counted(words, "session")));
         }
-        cut.push(format!("messages and summaries are cut after {LONGEST} characters"));
+        cut.push(format!(
+            "messages and summaries are cut after {} characters",
+            number::grouped(LONGEST as u64)
+        ));
     }
     if report.manifest.replicates > 1 {
         cut.push("of several repetitions the first is shown".to_owned());
@@ -238,7 +241,7 @@ mod tests {
         );
         assert_eq!(made.blobs.iter().filter(|b| b.0.starts_with("shape")).count(), 9);
         let cut = made.cut;
-        assert!(cut.contains("only ") && cut.contains("are cut after 1200"), "{cut}");
+        assert!(cut.contains("only ") && cut.contains("are cut after 1,200"), "{cut}");
     }
 
     #[test]
