@@ -27,7 +27,6 @@ mod init;
 mod interrupted;
 mod judge;
 mod llama;
-mod plurals;
 mod priced;
 mod questions;
 mod ray;

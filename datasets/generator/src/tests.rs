@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use recap_core::model::{Block, Expectation, QuestionKind, Role};
 use recap_core::tokens::Counter;
-use recap_formats::LoadOptions;
 
 use super::near::{FEWEST_NEAR_MISSES, same_shape};
 use super::*;
@@ -147,35 +146,6 @@ fn kinds_are_spread(said: &str, questions: &[Question]) {
         "{said}: {rubrics} of {} rubrics",
         questions.len()
     );
-}
-
-#[test]
-fn written_data_set_reads_back_unchanged() {
-    for kind in KINDS {
-        let recipe = Recipe {
-            name: "two".into(),
-            version: None,
-            licence: None,
-            origin: None,
-            description: None,
-            sessions: (1..=2)
-                .map(|seed| RecipeSession {
-                    id: format!("{}-{seed}", kind.name),
-                    kind: kind.name.into(),
-                    seed: Some(seed),
-                    tokens: *kind.tokens.start(),
-                    about: None,
-                })
-                .collect(),
-        };
-        let dataset = recipe.dataset().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        recap_formats::write_native(&dataset, folder.path()).unwrap();
-        let read = recap_formats::load(folder.path(), &LoadOptions::default()).unwrap();
-        assert_eq!(read.warnings, Vec::<String>::new());
-        assert_eq!(read.sessions, dataset.sessions);
-        assert_eq!(read.questions, dataset.questions);
-    }
 }
 
 #[test]

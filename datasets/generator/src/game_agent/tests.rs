@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use recap_core::model::{Block, Question, QuestionKind, Role, Session};
+use recap_core::model::{Block, Role, Session};
 use serde_json::Value as Json;
 
 use super::*;
 use crate::generate;
 
-fn written(seed: u64, tokens: u64) -> (Session, Vec<Question>) {
-    generate(&KIND, seed, tokens, "g").unwrap_or_else(|e| panic!("{seed}, {tokens}: {e}"))
+fn written(seed: u64, tokens: u64) -> Session {
+    generate(&KIND, seed, tokens, "g").unwrap_or_else(|e| panic!("{seed}, {tokens}: {e}")).0
 }
 
 /// Tool, arguments and result of every call, in order.
@@ -38,7 +38,7 @@ fn number(json: &Json, key: &str) -> Option<i64> {
 #[test]
 fn credits_add_up_between_results() {
     for seed in 0..6 {
-        let (session, _) = written(seed, 40_000);
+        let session = written(seed, 40_000);
         let mut before: Option<i64> = None;
         for (tool, _, result) in calls(&session) {
             let Some(credits) = number(&result, "credits") else { continue };
@@ -63,7 +63,7 @@ fn credits_add_up_between_results() {
 fn quoted_price_is_the_price_paid() {
     let mut deals = 0;
     for seed in 0..6 {
-        let (session, _) = written(seed, 40_000);
+        let session = written(seed, 40_000);
         let mut board: BTreeMap<String, (i64, i64)> = BTreeMap::new();
         for (tool, call, result) in calls(&session) {
             if tool == "get_market" && result.get("board").is_some() {
@@ -92,7 +92,7 @@ fn quoted_price_is_the_price_paid() {
 #[test]
 fn hold_never_overflows_and_tank_never_empties() {
     for seed in 0..6 {
-        let (session, _) = written(seed, 60_000);
+        let session = written(seed, 60_000);
         let mut capacity = i64::MAX;
         let mut hold: BTreeMap<String, i64> = BTreeMap::new();
         for (tool, _, result) in calls(&session) {
@@ -116,21 +116,9 @@ fn hold_never_overflows_and_tank_never_empties() {
 }
 
 #[test]
-fn zoea_nova_snapshot_tools_are_called_repeatedly() {
-    let tools =
-        ["get_ship", "get_system", "get_poi", "get_nearby", "get_cargo", "zoea_swarm_status"];
-    let (session, _) = written(3, 60_000);
-    let calls = calls(&session);
-    for tool in tools {
-        let times = calls.iter().filter(|(name, ..)| name == tool).count();
-        assert!(times >= 2, "{tool}: {times}");
-    }
-}
-
-#[test]
 fn reserve_stays_untouched_and_red_sectors_need_permission() {
     for seed in 0..8 {
-        let (session, _) = written(seed, 40_000);
+        let session = written(seed, 40_000);
         for (tool, call, _) in calls(&session) {
             if tool == "sell" || tool == "buy" {
                 assert_ne!(call["item"], world::RESERVE);
@@ -152,30 +140,5 @@ fn reserve_stays_untouched_and_red_sectors_need_permission() {
             let jumps = text.contains("\"name\":\"jump\"");
             assert!(!jumps || !red.iter().any(|to| text.contains(to)), "seed {seed}: {text}");
         }
-    }
-}
-
-#[test]
-fn session_asks_many_kinds_and_mostly_gradable_questions() {
-    for (seed, tokens) in [(1, 15_000), (2, 30_000), (3, 60_000), (4, 200_000)] {
-        let (_, questions) = written(seed, tokens);
-        let count = |kind| questions.iter().filter(|p| p.kind == kind).count();
-        assert!(questions.len() >= 30, "{tokens}: {}", questions.len());
-        for kind in [
-            QuestionKind::Fact,
-            QuestionKind::Update,
-            QuestionKind::Snapshot,
-            QuestionKind::Constraint,
-            QuestionKind::Preference,
-            QuestionKind::SharedConcept,
-            QuestionKind::Tone,
-            QuestionKind::Artifact,
-            QuestionKind::Abstain,
-        ] {
-            assert!(count(kind) > 0, "{tokens}: no {kind:?}");
-        }
-        let judged = questions.iter().filter(|p| p.expect.alternatives().is_empty()).count();
-        let judged = judged - count(QuestionKind::Abstain);
-        assert!(judged * 100 <= questions.len() * 16, "{tokens}: {judged} of {}", questions.len());
     }
 }
