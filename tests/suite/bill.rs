@@ -224,48 +224,6 @@ fn head_breakpoint_follows_content_that_harnesses_prepend() {
     let [preamble, head] = ["[\"preamble\"]", "[\"head\"]"].map(|plan| actual(plan, &claude()));
     assert_eq!(billed(&preamble)[5].read, 600);
     assert_eq!(billed(&head)[5].read, 1_000);
-    // The first bill tells what the other one would be; the other has one place only.
-    let other = |rows: &CellRows| -> Vec<Buckets> {
-        rows.bills[0]
-            .requests
-            .iter()
-            .map(|r| r.as_ref().unwrap().prompt.head_breakpoint())
-            .collect()
-    };
-    assert_eq!(other(&preamble), billed(&head));
-    assert_eq!(other(&head), billed(&head));
-    // An automatic cache needs no breakpoint.
-    let automatic = actual("[\"preamble\"]", &listed("gpt-5.4"));
-    assert_eq!(other(&automatic), billed(&automatic));
-}
-
-#[test]
-fn compaction_calls_are_also_billed_with_head_breakpoint() {
-    let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
-    let mut session = agent_session();
-    // Some 4,000 hidden tokens, of which a restart leaves 2,000.
-    session.preamble.system.clear();
-    for (at, (read, write)) in [(1, (0, 4_060)), (3, (4_060, 1_520)), (5, (2_000, 3_750))] {
-        session.messages[at].usage = Some(usage(read, write));
-    }
-    let subject = subject(session);
-    let (global, hidden) =
-        (subject.facts.calibration.as_ref().unwrap().global.unwrap(), subject.facts.hidden_tokens);
-    assert!(global < hidden, "{global} of {hidden}");
-    let actual = |plan: &str| {
-        let keys = [("cache_breakpoints".to_owned(), plan.to_owned())];
-        let strategy = builtin("claude-code", &keys).unwrap().unwrap();
-        rows(&subject, strategy, 24_000, &claude())
-    };
-    let plans = ["[\"preamble\", \"newest\"]", "[\"head\", \"newest\"]"];
-    let [preamble, head] = plans.map(actual);
-    assert!(!head.bills[0].calls.is_empty(), "it compacts");
-    let calls =
-        |rows: &CellRows, of: fn(&recap_core::model::PromptBill) -> Buckets| -> Vec<Buckets> {
-            rows.bills[0].calls.iter().map(|call| of(&call.prompt)).collect()
-        };
-    let as_told = calls(&preamble, recap_core::model::PromptBill::head_breakpoint);
-    assert_eq!(as_told, calls(&head, |prompt| prompt.billed));
 }
 
 #[test]

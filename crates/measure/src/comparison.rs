@@ -15,7 +15,7 @@ use recap_core::model::{
 };
 
 /// The measures that are compared, besides those by kind of question.
-const COMPARED: [&str; 18] = [
+const COMPARED: [&str; 17] = [
     catalogue::CONTINUITY.id,
     catalogue::FACTS_KEPT.id,
     catalogue::ADDED_AT_CUT.id,
@@ -33,7 +33,6 @@ const COMPARED: [&str; 18] = [
     catalogue::COST_USD.id,
     catalogue::COMPACTION_COST_USD.id,
     catalogue::BLOCKING_MS_P95.id,
-    catalogue::BLOCKING_MS_SUM.id,
 ];
 
 /// One of the two runs.

@@ -137,7 +137,7 @@ pub fn buckets(uncached: u64, read: u64, write: u64) -> Buckets {
 /// A prompt as a bill contains it.
 pub fn prompt(uncached: u64, read: u64, write: u64) -> PromptBill {
     let billed = buckets(uncached, read, write);
-    PromptBill { billed, head_breakpoint: None }
+    PromptBill { billed }
 }
 
 /// Judges `a`, `b` and `c` vote: `r`ight, `w`rong, `u`nscored. The majority of

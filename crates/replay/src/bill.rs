@@ -1,7 +1,5 @@
-//! The bill of a cell: the cost of every prompt with each billing model's cache.
-//!
-//! Each billing model has a cache that follows the recording (with its cold starts)
-//! and, where it differs, one whose first breakpoint is at its other position.
+//! The bill of a cell: the cost of every prompt with each billing model's cache, which follows
+//! the recording with its cold starts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,11 +19,6 @@ use recap_strategy::{Breakpoint, Context, EntryId, ModelCall, Sent, Step};
 pub(super) struct Biller {
     sent: Sent,
     breakpoints: Vec<Breakpoint>,
-    /// The breakpoints with the first one after everything before the
-    /// conversation; `None` if that is the same position.
-    elsewhere: Option<Vec<Breakpoint>>,
-    /// The positions of those breakpoints in the last request.
-    places_elsewhere: Vec<usize>,
     /// The life of what a request writes where it does not report any writes.
     life: Life,
     /// Whether prompts are compared with the ones before, which a cut does not
@@ -47,31 +40,21 @@ struct RunningBill {
     /// provider reported usage and never a write.
     writes_free: Vec<bool>,
     /// The caches of each model of the billing model: models do not share caches.
-    caches: Vec<Caches>,
+    caches: Vec<Box<dyn PromptCache>>,
     bill: Bill,
     /// Whether the last request found the prompt before it in the cache.
     warm: bool,
-}
-
-/// The caches of one model, one for each way of billing.
-struct Caches {
-    billed: Box<dyn PromptCache>,
-    /// A cache with the first breakpoint at its other position, if it has one.
-    head_breakpoint: Option<Box<dyn PromptCache>>,
 }
 
 impl Biller {
     /// An empty bill for a cell. Without a model in the compactor's role, the
     /// agent's own model is assumed to write the summaries.
     pub fn new(plan: &Plan, facts: &SessionFacts) -> Self {
-        let elsewhere = elsewhere(&plan.strategy.breakpoints, facts);
-        let running = |agent| RunningBill::new(agent, plan, facts, elsewhere.is_some());
+        let running = |agent| RunningBill::new(agent, plan, facts);
         let billing_models = plan.agents.iter().map(running).collect();
         Self {
             sent: Sent::new(facts.calibration.as_ref().and_then(|c| c.global)),
             breakpoints: plan.strategy.breakpoints.clone(),
-            elsewhere,
-            places_elsewhere: Vec::new(),
             life: life(&facts.requests),
             compares: true,
             stopped: false,
@@ -80,13 +63,9 @@ impl Biller {
         }
     }
 
-    /// Omits what only the bill of a whole session needs: caches with another
-    /// breakpoint, and without billing models all else.
+    /// Compares no prompts with the ones before: without billing models nothing is left to do.
     pub(super) fn only_as_billed(&mut self) {
         self.compares = false;
-        self.elsewhere = None;
-        let caches = self.billing_models.iter_mut().flat_map(|running| &mut running.caches);
-        caches.for_each(|caches| caches.head_breakpoint = None);
     }
 
     /// Bills nothing from here on: what follows a cut is searched for facts alone.
@@ -106,47 +85,18 @@ impl Biller {
         }
         self.sent.update(context);
         let life = facts.recorded.as_ref().and_then(written_for).unwrap_or(self.life);
-        let moved = self.with_head_breakpoint(context, facts, pruned, life);
         let mut bills = Vec::with_capacity(self.billing_models.len());
-        for (billing_model, moved) in self.billing_models.iter_mut().zip(moved) {
+        for billing_model in &mut self.billing_models {
             let fixed = [Breakpoint::Preamble];
             let plan = if billing_model.explicit { &fixed } else { &self.breakpoints[..] };
             self.sent.mark(&self.sent.places(context, plan, pruned), life);
-            bills.push(facts.billed.then(|| billing_model.send(&self.sent, facts, moved)));
+            bills.push(facts.billed.then(|| billing_model.send(&self.sent, facts)));
         }
         let step = self.sent.step(facts.billed);
         for (billing_model, sent) in self.billing_models.iter_mut().zip(bills) {
             billing_model.keep(sent, &step);
         }
         step
-    }
-
-    /// Each billing model's bill for the request with the first breakpoint at its other
-    /// position, if it has one.
-    fn with_head_breakpoint(
-        &mut self,
-        context: &Context,
-        facts: &RequestFacts,
-        pruned: Option<EntryId>,
-        life: Life,
-    ) -> Vec<Option<Box<Buckets>>> {
-        let Some(plan) = self.elsewhere.as_ref().filter(|_| facts.billed) else {
-            return vec![None; self.billing_models.len()];
-        };
-        self.places_elsewhere = self.sent.places(context, plan, pruned);
-        self.sent.mark(&self.places_elsewhere, life);
-        let sent = &self.sent;
-        let mut charged = Vec::with_capacity(self.billing_models.len());
-        for billing_model in &mut self.billing_models {
-            let model = billing_model.model_of(facts);
-            let cache = billing_model.caches[model as usize].head_breakpoint.as_mut();
-            let billed = cache.map(|cache| {
-                apply_cache_event(cache.as_mut(), sent, facts);
-                cache.request(sent.prompt(), facts.at)
-            });
-            charged.push(billed.map(|billed| Box::new(billing_model.charged(model, billed))));
-        }
-        charged
     }
 
     /// Sends a request that another session pays for.
@@ -181,15 +131,11 @@ impl Biller {
             let mut prompt = if live { self.sent.prompt().clone() } else { Prompt::default() };
             let rest = call.usage.input - prompt.tokens();
             prompt.push(!self.calls, rest, 1, Unit::Input);
-            let mut moved = prompt.clone();
-            if live {
-                moved.mark_only(&self.places_elsewhere, self.life);
-            }
             let mut read = None;
             for billing_model in &mut self.billing_models {
-                let bill = billing_model.call(&prompt, &moved, at);
-                read.get_or_insert(bill.billed.read);
-                let (prompt, output) = (bill.settled(), call.usage.output);
+                let billed = billing_model.call(&prompt, at);
+                read.get_or_insert(billed.read);
+                let (prompt, output) = (PromptBill { billed }, call.usage.output);
                 billing_model.bill.calls.push(CallBill { compaction, prompt, output });
             }
             anew.push(prompt.tokens() - read.unwrap_or(0));
@@ -215,9 +161,8 @@ impl Biller {
 }
 
 impl RunningBill {
-    /// An empty bill for the prices of an agent. `other_place`: whether the first breakpoint has
-    /// another position.
-    fn new(agent: &Agent, plan: &Plan, facts: &SessionFacts, other_place: bool) -> Self {
+    /// An empty bill for the prices of an agent.
+    fn new(agent: &Agent, plan: &Plan, facts: &SessionFacts) -> Self {
         let recorded = agent.billed_as == RECORDED;
         let rules = |agent: &Agent, model: u32| match agent.prices.as_deref() {
             Some(prices) => Rules::of(prices, plan.strategy.explicit_cache),
@@ -226,10 +171,7 @@ impl RunningBill {
         };
         let (mut caches, mut writes_free) = (Vec::new(), Vec::new());
         for (model, agent) in (0..).zip(std::iter::once(agent).chain(&agent.others)) {
-            let rules = rules(agent, model);
-            let moves = other_place && rules.reads_at_breakpoints();
-            let head_breakpoint = moves.then(|| rules.cache());
-            caches.push(Caches { billed: rules.cache(), head_breakpoint });
+            caches.push(rules(agent, model).cache());
             writes_free.push(recorded && reports_no_writes(&facts.requests, model));
         }
         let rules = rules(agent, 0);
@@ -261,40 +203,26 @@ impl RunningBill {
     }
 
     /// Sends the prompt, after the cache event of the recording.
-    /// `head_breakpoint`: the bill with the breakpoint in its other position.
-    fn send(
-        &mut self,
-        sent: &Sent,
-        facts: &RequestFacts,
-        head_breakpoint: Option<Box<Buckets>>,
-    ) -> RequestBill {
+    fn send(&mut self, sent: &Sent, facts: &RequestFacts) -> RequestBill {
         let (prompt, at) = (sent.prompt(), facts.at);
         let model = self.model_of(facts);
-        let cache = &mut self.caches[model as usize].billed;
+        let cache = &mut self.caches[model as usize];
         apply_cache_event(cache.as_mut(), sent, facts);
         let lost = matches!(facts.exogenous, Some(Exogenous::Lost { .. }));
         self.warm = !lost && cache.is_warm(at);
         let billed = cache.request(prompt, at);
         let billed = self.charged(model, billed);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
-        let prompt = PromptBill { billed, head_breakpoint }.settled();
-        RequestBill { prompt, rewritten: 0, model }
+        RequestBill { prompt: PromptBill { billed }, rewritten: 0, model }
     }
 
-    /// Sends the prompt of a compaction. `moved`: the same prompt with the
-    /// first breakpoint in its other position.
-    fn call(&mut self, prompt: &Prompt, moved: &Prompt, at: Timestamp) -> PromptBill {
+    /// Sends the prompt of a compaction.
+    fn call(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
         if self.bill.compactor.is_some() {
-            let billed = Buckets { uncached: prompt.tokens(), ..Buckets::default() };
-            return PromptBill { billed, ..PromptBill::default() };
+            return Buckets { uncached: prompt.tokens(), ..Buckets::default() };
         }
-        let Caches { billed, head_breakpoint } = &mut self.caches[0];
-        let billed = billed.request(prompt, at);
-        let head_breakpoint = head_breakpoint.as_mut().map(|cache| cache.request(moved, at));
-        PromptBill {
-            billed: self.charged(0, billed),
-            head_breakpoint: head_breakpoint.map(|moved| Box::new(self.charged(0, moved))),
-        }
+        let billed = self.caches[0].request(prompt, at);
+        self.charged(0, billed)
     }
 
     fn keep(&mut self, sent: Option<RequestBill>, step: &Step) {
@@ -325,20 +253,6 @@ fn apply_cache_event(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFa
         }
         None => {}
     }
-}
-
-/// The breakpoints with that of the preamble moved after everything before the
-/// conversation. `None` unless the recording hides text there that does not
-/// survive a restart; otherwise both positions are the same.
-fn elsewhere(plan: &[Breakpoint], facts: &SessionFacts) -> Option<Vec<Breakpoint>> {
-    let global = facts.calibration.as_ref()?.global?;
-    let apart = global < facts.hidden_tokens;
-    let moves = apart && plan.contains(&Breakpoint::Preamble) && !plan.contains(&Breakpoint::Head);
-    let moved = |at: &Breakpoint| match at {
-        Breakpoint::Preamble => Breakpoint::Head,
-        other => *other,
-    };
-    moves.then(|| plan.iter().map(moved).collect())
 }
 
 /// The cache lifetime that the recorded agent requested: one hour, if most of
@@ -496,7 +410,7 @@ mod tests {
             let billing_model = &mut biller.billing_models[0];
             billing_model.warm = warm;
             let billed = Buckets { read: 10, write: 60, ..Buckets::default() };
-            let prompt = PromptBill { billed, ..PromptBill::default() };
+            let prompt = PromptBill { billed };
             let step = Step { common_prefix: 10, broken, carried };
             billing_model.keep(Some(RequestBill { prompt, rewritten: 0, model: 0 }), &step);
             billing_model.bill.requests[0].as_ref().unwrap().rewritten
@@ -602,31 +516,6 @@ mod tests {
         assert_eq!(Biller::new(&plan, &prepared.facts).billing_models[0].bill.compactor, None);
     }
 
-    #[test]
-    fn first_breakpoint_skips_only_text_lost_at_restart() {
-        use Breakpoint::{Head, Newest, Preamble};
-        let mut facts = (*prepared(2).facts).clone();
-        facts.hidden_tokens = 50;
-        let calibration = |global| recap_core::model::Calibration {
-            fits: Vec::new(),
-            unseen: Vec::new(),
-            global,
-            in_sample: None,
-            forward: None,
-            after_boundary: None,
-        };
-        let moved = |facts: &SessionFacts, plan: &[Breakpoint]| elsewhere(plan, facts);
-        assert_eq!(moved(&facts, &[Preamble, Newest]), None);
-        for (global, expected) in
-            [(None, None), (Some(50), None), (Some(49), Some(vec![Head, Newest]))]
-        {
-            facts.calibration = Some(calibration(global));
-            assert_eq!(moved(&facts, &[Preamble, Newest]), expected, "{global:?}");
-        }
-        assert_eq!(moved(&facts, &[Preamble, Head, Newest]), None, "it is there already");
-        assert_eq!(moved(&facts, &[Newest]), None);
-    }
-
     /// An entry that was renewed is as good as one that never expired; other events
     /// leave a cold cache, whatever they leave in it.
     #[test]
@@ -649,7 +538,7 @@ mod tests {
             (17, Some(Exogenous::Lost { left: 20 })),
         ] {
             (request.at, request.exogenous) = (minute(at), exogenous);
-            let prompt = billing_model.send(&sent, &request, None).prompt;
+            let prompt = billing_model.send(&sent, &request).prompt;
             found.push((billing_model.warm, prompt.billed.read));
         }
         // By the rules alone the renewed one would have expired.

@@ -197,7 +197,7 @@ mod tests {
         let bill = Arc::make_mut(&mut rows.bills[0]);
         bill.requests.iter_mut().for_each(|request| *request = None);
         let billed = Buckets { read: 1_000, write: 400, uncached: 600, ..Buckets::default() };
-        let prompt = PromptBill { billed, ..PromptBill::default() };
+        let prompt = PromptBill { billed };
         bill.requests[0] = Some(RequestBill { prompt, rewritten: 500, model: 0 });
         bill.calls.clear();
         let parts = of(cell, &facts, &prices).unwrap();

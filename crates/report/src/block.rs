@@ -257,12 +257,6 @@ pub(super) fn recovered(rows: &[&StrategyRow], manifest: &Manifest) -> Option<St
         .then(|| format!("recall without and with the recovery channel: {each}.{ranked}"))
 }
 
-/// The bill of a row whose storage has no known price, marked as such.
-pub(super) fn but_for_storage(row: &StrategyRow) -> Option<String> {
-    let known = row.number(catalogue::COST_USD_WITHOUT_STORAGE).filter(|_| row.lacks_storage())?;
-    Some(format!("{} + storage", number::dollars(known)))
-}
-
 /// Why a column of the table is empty throughout.
 pub(super) fn gaps(rows: &[&StrategyRow]) -> Vec<String> {
     const LEADING: [&Measure; 6] = [

@@ -4,7 +4,7 @@ use super::testkit::{Kit, cut, narrow, saver_row, validation, wide};
 use super::*;
 use recap_core::model::{
     Absent, Admission, Amount, Bill, Calibration, CellOutcome, Family, Finding, Primary, Receipt,
-    RowKind, Sender, Spent, StrategyRow, Support, TestOutcome, Tested, TokenKind, Tuned, TunedHalf,
+    RowKind, Sender, Spent, StrategyRow, TestOutcome, Tested, TokenKind, Tuned, TunedHalf,
     TunedSessions, TunedSetting, Value,
 };
 use unicode_width::UnicodeWidthStr;

@@ -121,11 +121,6 @@ impl Rules {
         }
     }
 
-    /// Whether what is read depends on where requests set their breakpoints.
-    pub fn reads_at_breakpoints(self) -> bool {
-        matches!(self, Rules::Anthropic(_) | Rules::OpenAiMarked)
-    }
-
     /// Whether only the preamble is cached, as content of its own.
     pub fn caches_explicit_content(self) -> bool {
         matches!(self, Rules::GeminiExplicit(_))
@@ -351,10 +346,8 @@ mod tests {
     }
 
     #[test]
-    fn only_some_rules_have_breakpoints_or_explicit_content() {
+    fn only_one_rule_caches_explicit_content() {
         let all = PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]);
-        let at_breakpoints: Vec<Rules> = all.clone().filter(|r| r.reads_at_breakpoints()).collect();
-        assert_eq!(at_breakpoints, [Rules::Anthropic(0), Rules::OpenAiMarked]);
         let explicit: Vec<Rules> = all.filter(|rules| rules.caches_explicit_content()).collect();
         assert_eq!(explicit, [Rules::GeminiExplicit(0)]);
     }

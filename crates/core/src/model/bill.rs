@@ -91,31 +91,10 @@ impl From<&Usage> for Buckets {
 }
 
 /// One prompt as it is billed (reference §2).
-///
-/// What rarely differs is boxed: a run of many sessions holds one of these for
-/// each request of each strategy.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptBill {
     /// As billed: the provider's rules, and the cache events that the recording shows.
     pub billed: Buckets,
-    /// As billed, but with the first breakpoint behind everything in front of
-    /// the conversation instead of behind tools and system prompt; `None` where
-    /// that is the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head_breakpoint: Option<Box<Buckets>>,
-}
-
-impl PromptBill {
-    /// With the first breakpoint behind everything in front of the conversation.
-    pub fn head_breakpoint(&self) -> Buckets {
-        self.head_breakpoint.as_deref().copied().unwrap_or(self.billed)
-    }
-
-    /// The same, without an alternative that equals the billed buckets.
-    pub fn settled(mut self) -> Self {
-        self.head_breakpoint = self.head_breakpoint.filter(|head| **head != self.billed);
-        self
-    }
 }
 
 /// The bill of one request of the session.

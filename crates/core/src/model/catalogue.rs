@@ -101,14 +101,10 @@ measures! {
         "references examined";
     RECENCY_GAIN "recency_gain" ("gain over recency") Difference Higher Csv "reference §4":
         "reference recall minus what the newest messages of the same mean size would score";
-    IRRECOVERABLE "irrecoverable" ("lost for good") Share Lower JsonOnly "reference §4":
-        "share of the lost references that no tool result ever contained";
     DID_WITHOUT "did_without" Share Lower JsonOnly "reference §4":
         "share of references that the recorded agent used after its own compaction had removed them";
     COST_USD_REFETCH "cost_usd_refetch" {Loss} Dollars Lower Csv "reference §2":
         "the bill if everything lost that was in a tool result is fetched again where it is needed";
-    SIDECHAIN_COST_USD "sidechain_cost_usd" Dollars Neutral Csv "reference §2":
-        "bill of subagents and rolled-back turns as reported: the same for every strategy, part of no other figure";
     OFFLINE_SUMMARY "offline_summary" Flag Neutral Csv "reference §6":
         "whether the summaries are offline summaries, so that the row is not ranked";
     MDE "mde" Ranking Neutral Csv "reference §7":
@@ -153,14 +149,8 @@ measures! {
         "compactions that free less than 5 % of the context; views do not count";
     QUESTIONS_AT_CUT "questions_at_cut" {Answers} Count Neutral Csv "how-it-works §45":
         "questions at cuts that are right without compression";
-    BLOCKING_MS_SUM "blocking_ms_sum" Milliseconds Lower JsonOnly "reference §3":
-        "total wait for compactions";
-    COST_HEAD_BREAKPOINT_USD "cost_head_breakpoint_usd" Dollars Lower Csv "reference §2":
-        "the bill with the first cache breakpoint after everything before the conversation";
     COST_SAVINGS_VS_RECORDED "cost_savings_vs_recorded" Share Higher Csv "reference §2":
         "share saved of the bill of the row `recorded`";
-    COST_USD_WITHOUT_STORAGE "cost_usd_without_storage" Dollars Lower JsonOnly "reference §2":
-        "`cost_usd` without the storage of explicit caches";
     DIFFERENCE_TO_FULL "difference_to_full" Ranking Higher JsonOnly "reference §7":
         "paired difference to `full` in the measure that ranks";
     DIFFERENCE_TO_FULL_HI "difference_to_full_hi" Ranking Higher JsonOnly "reference §7":
@@ -223,11 +213,11 @@ pub fn find(id: &str) -> Option<&'static Measure> {
 /// Measures of earlier versions, by the one that takes their place, if there is one: what a
 /// rule that names one of them is told.
 pub const REMOVED: &[(Option<&Measure>, &str)] = &[
-    (Some(BLOCKING_MS_P95), "blocking_ms_p50 blocking_ms_max"),
+    (Some(BLOCKING_MS_P95), "blocking_ms_p50 blocking_ms_max blocking_ms_sum"),
     (Some(CACHE_BREAKS), "rewritten_tokens"),
     (Some(CONTINUITY), "kept continuity_lost gained neither worst_kind"),
     (Some(COST_SAVINGS_VS_RECORDED), "break_even_requests never_even pays_after"),
-    (Some(COST_USD), "cut_cost_usd"),
+    (Some(COST_USD), "cut_cost_usd cost_head_breakpoint_usd cost_usd_without_storage"),
     (Some(COST_USD_REFETCH), "refetch_tokens refetch_at_cut"),
     (Some(EVIDENCE_GONE), "evidence_verbatim evidence_edited evidence_folded"),
     (Some(FABRICATION_RATE), "abstention_rate recall_abstain"),
@@ -235,19 +225,19 @@ pub const REMOVED: &[(Option<&Measure>, &str)] = &[
     (Some(FACTS_KEPT), "irrecoverable_at_cut kept_per_1k recovered_at_cut"),
     (Some(FINDABLE), "lost garbled unused"),
     (Some(IDLE_COMPACTIONS), "inflated"),
-    (Some(IRRECOVERABLE), "irrecoverable_references"),
     (Some(N_CLUSTERS), "largest_share"),
     (Some(RECALL), "retention retention_lo retention_hi recall_filtered"),
     (Some(RECENCY_GAIN), "recency_gain_survival"),
     (Some(REFERENCE_RECALL), "reference_partial reference_bare reference_lost"),
     (Some(REFERENCE_RECALL), "reference_recall_4k_8k reference_recall_8k_16k"),
     (Some(REFERENCE_RECALL), "reference_recall_16k_32k reference_recall_32k_64k"),
-    (Some(REFERENCE_RECALL), "reference_recall_64k"),
+    (Some(REFERENCE_RECALL), "reference_recall_64k irrecoverable irrecoverable_references"),
     (Some(TOKENS_AT_CUT), "compression_ratio"),
     (Some(TOKENS_SENT), "mean_tokens message_ratio"),
     (Some(UNUSABLE_REPLIES), "unusable_share fallback_share"),
     (None, "background_ms continuity_source estimator_error exposed output_source"),
     (None, "prefill_ms_saved recall_verbatim recall_verbatim_full tokens_source"),
+    (None, "sidechain_cost_usd"),
 ];
 
 /// What took the place of a measure of an earlier version, as [`REMOVED`] has it; `None` of

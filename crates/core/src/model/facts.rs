@@ -1,8 +1,6 @@
 //! What all strategies of one session share: its messages, requests, references, cuts and questions,
 //! as far as measuring and drawing need them.
 
-use std::fmt;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +9,6 @@ use super::{
     QuestionRow, ReceiptFacts, ReferenceState, ReplayOutcome, ReplyFacts, Role, RowKind, SIDECHAIN,
     Snapshot, TokensSource, Usage, Validation,
 };
-use crate::text::counted;
 
 /// The facts of a message that measures and charts need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -188,7 +185,7 @@ pub const EXAM_REFERENCES: u64 = 20;
 pub const EXAM_REQUESTS: u64 = 10;
 
 /// How much of the exam a measure rests on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, derive_more::Add)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Support {
     /// References asked for.
     pub references: u64,
@@ -217,13 +214,6 @@ impl Support {
     /// Whether this is enough for a figure.
     pub fn suffices(self) -> bool {
         self.references >= EXAM_REFERENCES && self.requests >= EXAM_REQUESTS
-    }
-}
-
-impl fmt::Display for Support {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Support { references, requests } = *self;
-        write!(f, "{} at {}", counted(references, "reference"), counted(requests, "request"))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{EXAM_REFERENCES, EXAM_REQUESTS, Support};
+use super::{EXAM_REFERENCES, EXAM_REQUESTS};
 
 /// Why an answer was not graded.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, thiserror::Error)]
@@ -88,9 +88,7 @@ reasons! {
     NothingWritten "no request wrote to a cache";
     // Reasons of references.
     NoReferences "no references";
-    NoneLost "no reference is lost";
     NoRecordedBoundary "no recorded boundary";
-    FewReferences(Support) "{0}: at least {EXAM_REFERENCES} at {EXAM_REQUESTS} are needed";
     NoWorkingSession
         "no session asks for at least {EXAM_REFERENCES} references at {EXAM_REQUESTS} requests: \
          it is a measure for working sessions";

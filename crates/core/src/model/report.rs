@@ -137,9 +137,8 @@ impl StrategyRow {
         (over > 0.01 * requests).then_some(over)
     }
 
-    /// Whether of its bill only the storage of an explicit cache is unknown. What is
-    /// known is [`catalogue::COST_USD_WITHOUT_STORAGE`], which is no saving against
-    /// any bill.
+    /// Whether of its bill only the storage of an explicit cache is unknown: what is not billed
+    /// is not saved.
     pub fn lacks_storage(&self) -> bool {
         matches!(self.values.get(catalogue::COST_USD.id), Some(Value::Absent(Absent::Storage(_))))
     }

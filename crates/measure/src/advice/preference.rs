@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn bill_without_its_storage_is_no_saving() {
-        let mut lacks = with("cost_usd_without_storage", 0.1);
+        let mut lacks = with("overflows", 0.0);
         let why = Value::Absent(Absent::Storage("gemini".to_owned()));
         lacks.row.values.insert("cost_usd".to_owned(), why);
         let whole = with("cost_usd", 2.0);

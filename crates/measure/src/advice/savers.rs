@@ -19,7 +19,7 @@ use recap_core::model::{
     SessionFacts, ToolCut,
 };
 
-use crate::figures::money::{AS_BILLED, Account, BillingModels};
+use crate::figures::money::{Account, BillingModels};
 use crate::figures::table::position_of;
 use crate::statistics::quantiles;
 
@@ -149,11 +149,8 @@ fn money(
 ) -> Result<SaverSavings, Absent> {
     let mut own = Account::of(rows, facts, billed_as, prices)?;
     let mut whole = Account::of(full, facts, billed_as, prices)?;
-    let mut sum = SaverSavings {
-        full_usd: whole.session(AS_BILLED)?,
-        usd: own.session(AS_BILLED)?,
-        ..SaverSavings::default()
-    };
+    let mut sum =
+        SaverSavings { full_usd: whole.session()?, usd: own.session()?, ..SaverSavings::default() };
     let (bill, full_bill) = (own.bill, whole.bill);
     let billed = bill.requests.iter().zip(&full_bill.requests);
     for ((own_bill, full_bill), request) in billed.zip(&facts.requests) {

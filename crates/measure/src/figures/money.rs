@@ -14,20 +14,9 @@ use crate::ALL;
 use crate::figures::spec::{CellInput, Contribution};
 use recap_billing::pricing::{PriceList, Tariff};
 use recap_core::model::{
-    Absent, Bill, Buckets, CacheRules, CallBill, Cell, CellRows, Manifest, PromptBill, RECORDED,
-    RequestBill, RunResults, SessionFacts,
+    Absent, Bill, Buckets, CacheRules, CallBill, Cell, CellRows, Manifest, RECORDED, RequestBill,
+    RunResults, SessionFacts,
 };
-
-/// The buckets of a prompt, with its first breakpoint at one of two positions.
-pub(crate) type Cached = fn(&PromptBill) -> Buckets;
-
-/// The billed buckets: the provider's rules with the events of the recording's
-/// cache.
-pub(crate) const AS_BILLED: Cached = |prompt| prompt.billed;
-
-/// The same without what explicit caches are kept for.
-pub(crate) const WITHOUT_STORAGE: Cached =
-    |prompt| Buckets { stored_token_seconds: 0, ..prompt.billed };
 
 /// A bill with its prices.
 pub struct Account<'a> {
@@ -62,20 +51,19 @@ impl<'a> Account<'a> {
 
     /// The cost of the session in USD: prompts, recorded outputs and the calls
     /// of compactions.
-    pub fn session(&mut self, cached: Cached) -> Result<f64, Absent> {
-        let calls = self.compactions(cached)?;
-        Ok(self.requests(cached)?.into_iter().fold(calls, |sum, usd| sum + usd))
+    pub fn session(&mut self) -> Result<f64, Absent> {
+        let calls = self.compactions()?;
+        Ok(self.requests()?.into_iter().fold(calls, |sum, usd| sum + usd))
     }
 
     /// The cost of each request of the session in USD; nothing for what a model without a price
     /// answered.
-    fn requests(&mut self, cached: Cached) -> Result<Vec<f64>, Absent> {
+    fn requests(&mut self) -> Result<Vec<f64>, Absent> {
         let mut usd = vec![0.0; self.facts.requests.len()];
         let all = self.bill.requests.iter().zip(&self.facts.requests);
         for (at, (billed, request)) in all.enumerate() {
             if let Some(billed) = billed.as_ref().filter(|billed| self.is_priced(billed)) {
-                let prompt = cached(&billed.prompt);
-                usd[at] = self.price(billed, &prompt, request.output, request.at)?;
+                usd[at] = self.price(billed, &billed.prompt.billed, request.output, request.at)?;
             }
         }
         Ok(usd)
@@ -83,21 +71,20 @@ impl<'a> Account<'a> {
 
     /// The cost of the calls of compactions in USD, each at the time of the
     /// next request.
-    pub fn compactions(&mut self, cached: Cached) -> Result<f64, Absent> {
+    pub fn compactions(&mut self) -> Result<f64, Absent> {
         let mut usd = 0.0;
         for call in &self.bill.calls {
-            usd += self.call(call, cached)?;
+            usd += self.call(call)?;
         }
         Ok(usd)
     }
 
-    fn call(&mut self, call: &CallBill, cached: Cached) -> Result<f64, Absent> {
+    fn call(&mut self, call: &CallBill) -> Result<f64, Absent> {
         let request = self.rows.compactions[call.compaction as usize].begun as usize;
         let at = self.facts.requests.get(request).or(self.facts.requests.last());
         let at = at.map_or(Timestamp::UNIX_EPOCH, |request| request.at);
-        let prompt = cached(&call.prompt);
         let tariff = self.calls.as_mut().ok_or_else(|| unknown(self.bill.call_model()))?;
-        request_usd(tariff, &prompt, (call.output, at), self.bill.call_model())
+        request_usd(tariff, &call.prompt.billed, (call.output, at), self.bill.call_model())
     }
 
     /// Whether the model of a request has a price.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use recap_core::model::{
     Absent, Cut, FULL, Interval, Manifest, Measure, Primary, RowKind, RunResults, SessionFacts,
-    SessionResults, StrategyRow, Support, UnusableReplies, Value, catalogue,
+    SessionResults, StrategyRow, UnusableReplies, Value, catalogue,
 };
 
 use crate::advice::agent_settings::own_strategy;
@@ -14,7 +14,7 @@ use crate::figures::money::BillingModels;
 use crate::figures::spec::{Basis, Spec};
 use crate::figures::table::{RowKey, RowView, SessionTable};
 use crate::findings::Evidence;
-use crate::measures::{MEASURES, WAITS, spec_of};
+use crate::measures::{MEASURES, spec_of};
 use crate::statistics::pooling::{Scores, paired, weighed};
 use crate::statistics::{Bounds, Clusters, FEWEST_FOR_RESAMPLES, within};
 
@@ -180,16 +180,7 @@ impl Builder<'_> {
         if self.view.sessions().next().is_none() {
             return Value::Absent(Absent::CellsFailed);
         }
-        let figure = match self.view.figure(spec) {
-            Ok(figure) => figure,
-            Err(reason) => return Value::Absent(reason),
-        };
-        let Basis::References(of) = spec.basis else { return Value::Known(figure) };
-        let each = self.view.facts().filter(|facts| Support::whole(facts).suffices()).map(of);
-        match each.fold(Support::default(), std::ops::Add::add) {
-            support if support.suffices() => Value::Known(figure),
-            support => Value::Absent(Absent::FewReferences(support)),
-        }
+        self.view.figure(spec).map_or_else(Value::Absent, Value::Known)
     }
 
     /// The intervals of the row, whose bounds are added to its figures.
@@ -268,7 +259,7 @@ impl Builder<'_> {
             [only] => text(only),
             _ => {
                 let reason = Absent::MixedTimes(words.join(" and "));
-                WAITS.iter().for_each(|id| withhold(id, &reason, values));
+                withhold(catalogue::BLOCKING_MS_P95.id, &reason, values);
                 text("mixed")
             }
         };

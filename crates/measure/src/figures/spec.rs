@@ -66,9 +66,6 @@ impl Contribution {
     }
 }
 
-/// Returns the size of the part of a session's exam that a measure uses.
-pub type SupportOf = fn(&SessionFacts) -> Support;
-
 /// The computation and pooling of a measure.
 #[derive(Clone, Copy)]
 pub struct Spec {
@@ -89,12 +86,9 @@ pub struct Spec {
 pub enum Basis {
     /// The requests of the recording.
     Requests,
-    /// The part of the exam that this function returns.
-    ///
-    /// Sessions whose whole exam is too small are left out: two references
-    /// must not weigh as much as a hundred. A row has no figure if this part is
-    /// too small over the remaining sessions.
-    References(SupportOf),
+    /// The exam. Sessions whose exam is too small are left out: two references must not weigh as
+    /// much as a hundred.
+    References,
     /// The questions of the data set.
     Questions,
     /// The cuts of the run.
@@ -143,10 +137,10 @@ impl Spec {
             Basis::Questions if input.facts.questions.is_empty() => {
                 Contribution::Absent(Absent::NoQuestions)
             }
-            Basis::Requests | Basis::References(_) | Basis::Bill if input.is_asked_only() => {
+            Basis::Requests | Basis::References | Basis::Bill if input.is_asked_only() => {
                 Contribution::Absent(Absent::AskedOnly)
             }
-            Basis::References(_) if !Support::whole(input.facts).suffices() => {
+            Basis::References if !Support::whole(input.facts).suffices() => {
                 Contribution::Absent(Absent::NoWorkingSession)
             }
             _ => (self.compute)(&CellInput { kind: self.measure.kind, ..*input }),

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, Bill, BillErrors, Cell, Finding, RECORDED, RowKind, SessionFacts, StrategyRow, Value,
-    catalogue,
+    Absent, Bill, BillErrors, Cell, Finding, RECORDED, SessionFacts, StrategyRow, Value, catalogue,
 };
 use recap_core::text::{counted, form_for, grouped};
-use recap_core::wording::number::{dollars, error, percent};
+use recap_core::wording::number::{error, percent};
 
 use super::{Evidence, joined};
 use crate::figures::rows::Entry;
@@ -20,16 +19,11 @@ pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     found.extend(unpriced(run));
     found.extend(storage_unpriced(run));
     found.extend(default_model(run));
-    found.extend(breakpoint_unknown(run));
     found.extend(outputs_and_prices(run));
     found.extend(clocks(run));
     found.extend(waits(run));
     found
 }
-
-/// Smallest share of a bill at which the place of the first breakpoint is
-/// reported.
-const BREAKPOINT_MATTERS: f64 = 0.05;
 
 /// Sessions whose simulated bill differs much from the recorded one.
 fn bill_off(run: &Evidence<'_>) -> Option<Finding> {
@@ -94,8 +88,7 @@ fn storage_unpriced(run: &Evidence<'_>) -> Option<Finding> {
     // Each billing model has a row of its own.
     rows.dedup_by_key(|(row, _)| (&row.strategy, &row.window));
     let text = format!(
-        "what keeping a cache of {} costs is unknown, so these bills are without it and count as no \
-         saving: {}; a list for --prices may have cache_storage_cost_per_token_per_hour",
+        "what keeping a cache of {} costs is unknown, so these bills are unknown: {}; a list for --prices may have cache_storage_cost_per_token_per_hour",
         Vec::from_iter(models).join(", "),
         joined(&rows)?
     );
@@ -121,35 +114,6 @@ fn default_model(run: &Evidence<'_>) -> Option<Finding> {
         Vec::from_iter(billed_as).join(", ")
     );
     (sessions > 0).then(|| Finding::problem("default_model", text))
-}
-
-/// Bills that depend on where the agent sets its first cache breakpoint, which
-/// recordings do not show.
-fn breakpoint_unknown<'a>(run: &Evidence<'a>) -> Option<Finding> {
-    let apart = |entry: &&'a Entry| {
-        let own = entry.row.number(catalogue::COST_USD)?;
-        let other = entry.row.number(catalogue::COST_HEAD_BREAKPOINT_USD)?;
-        let change = other / own - 1.0;
-        let model = run.billing_model(&entry.row).map(|name| format!(" as {name}"));
-        let bills = format!(
-            "{} {} instead of {} ({})",
-            model.unwrap_or_default(),
-            dollars(other),
-            dollars(own),
-            error(change)
-        );
-        Some((change.abs(), (&entry.row, bills)))
-    };
-    let strategies = run.billed.iter().filter(|e| e.row.row_kind != RowKind::Control);
-    let all = strategies.filter_map(apart).filter(|(change, _)| *change >= BREAKPOINT_MATTERS);
-    let (_, most) = all.into_iter().reduce(|a, b| if b.0 > a.0 { b } else { a })?;
-    let text = format!(
-        "recordings do not show where the agent sets its first cache breakpoint: bills take it \
-         behind tools and system prompt; behind everything in front of the conversation they would \
-         be other ones, most of all {} (cost_head_breakpoint_usd)",
-        joined(&[most])?
-    );
-    Some(Finding::problem("breakpoint_unknown", text))
 }
 
 /// The assumptions of every bill.
@@ -293,31 +257,6 @@ mod tests {
             [
                 ("by 10, 4 and 6 %", found(vec![ten, four.clone(), six])),
                 ("by 4 %", found(vec![four])),
-            ],
-        );
-    }
-
-    #[test]
-    fn breakpoint_unknown() {
-        let row = |strategy: &str, rank, other| {
-            let values = [("cost_usd", 2.0), ("cost_head_breakpoint_usd", other)];
-            entry_at(("25%", 9.0), strategy, rank, &values)
-        };
-        // By 350, 5, 50, 4, 75, 20 and 30 %, the first one a control.
-        let table = [
-            row("full", None, 9.0),
-            row("a", Some(1), 2.1),
-            row("b", Some(2), 1.0),
-            row("c", Some(3), 2.08),
-            row("d", Some(4), 3.5),
-            row("e", Some(5), 1.6),
-            row("f", Some(6), 2.6),
-        ];
-        check(
-            "breakpoint_unknown",
-            [
-                ("five of six", of_rows(Primary::FactsKept, &table)),
-                ("by 4 %", of_rows(Primary::FactsKept, &table[3..4])),
             ],
         );
     }

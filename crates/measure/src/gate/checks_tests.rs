@@ -171,7 +171,6 @@ fn finding_reason_contains_the_difference_figures() {
         ("overflows > baseline + 1", &dearer),
         // What is no sum keeps its interval.
         ("peak_tokens > baseline", &dearer),
-        ("blocking_ms_sum > baseline", &dearer),
     ] {
         let found = match against_baseline(&crate::gate::parse(rule).unwrap(), pair) {
             Ok((outcome, reason)) => format!("{}: {reason}", outcome.as_str()),

@@ -327,8 +327,7 @@ impl Rule {
 
     /// Whether a row's figure is a sum over its sessions, of dollars, tokens or things.
     pub(super) fn is_total(&self) -> bool {
-        let is_sum = spec_of(self.measure.id).is_some_and(|spec| spec.pool == Pool::Sum);
-        is_sum && matches!(self.measure.unit, Unit::Dollars | Unit::Tokens | Unit::Count)
+        spec_of(self.measure.id).is_some_and(|spec| spec.pool == Pool::Sum)
     }
 
     /// Whether the measure is computed at cuts.
@@ -351,7 +350,7 @@ impl Rule {
     pub(super) fn is_of_quality(&self) -> bool {
         match self.basis() {
             Some(Basis::Cuts) => self.measure.nature != Nature::Sizes,
-            Some(Basis::Questions | Basis::References(_)) => true,
+            Some(Basis::Questions | Basis::References) => true,
             Some(Basis::Requests | Basis::Bill) => self.measure.nature == Nature::Loss,
             None => self.measure.unit != Unit::Count,
         }

@@ -1,7 +1,6 @@
 //! The bill of the whole session as the agent would have paid it under the
 //! strategy (reference §2): prompts by bucket, recorded outputs, and the calls of
-//! compactions. A second column has the first cache breakpoint at its other
-//! position.
+//! compactions.
 //!
 //! Rates are those for each request's prompt length and time, at the standard
 //! service class. Outputs are the recorded ones: an open-loop assumption.
@@ -9,22 +8,17 @@
 use std::collections::BTreeMap;
 
 use super::references::reads;
-use crate::figures::money::{AS_BILLED, Account, Cached, WITHOUT_STORAGE, known};
+use crate::figures::money::{Account, known};
 use crate::figures::spec::{Basis, CellInput, Contribution, Pool, Spec};
-use recap_core::model::{
-    Absent, Buckets, Cell, Measure, PromptBill, RECORDED, RequestBill, catalogue,
-};
+use recap_core::model::{Absent, Buckets, Cell, Measure, RequestBill, catalogue};
 
 /// The measures of this subject.
 pub(super) const ALL: &[Spec] = &[
     // The bill with the events of the recording's cache. Ranking uses this one.
-    spec(catalogue::COST_USD, |input| session(input, AS_BILLED)),
-    // The bill with the first breakpoint at the other position where agents may
-    // set it.
-    spec(catalogue::COST_HEAD_BREAKPOINT_USD, |input| session(input, PromptBill::head_breakpoint)),
+    spec(catalogue::COST_USD, |input| known(input.account(), |mut account| account.session())),
     // The part of the bill for the calls of compactions.
     spec(catalogue::COMPACTION_COST_USD, |input| {
-        known(input.account(), |mut account| account.compactions(AS_BILLED))
+        known(input.account(), |mut account| account.compactions())
     }),
     // An upper estimate of the bill. The recorded agent does not notice what a
     // strategy lost, so the plain bill contains no cost for fetching it again. Here
@@ -44,14 +38,6 @@ pub(super) const ALL: &[Spec] = &[
     ratio(catalogue::COST_SAVINGS_VS_RECORDED, |input| {
         against(input, input.recorded, Absent::NoBillOfRecorded)
     }),
-    // The bill of the requests of subagents. Each subagent has a prefix of its own
-    // that no strategy changes, so this cost is constant, and not part of `cost_usd`
-    // and the savings. It is priced as recorded: by the reported usage, at the model
-    // that the request names; if that has no price, at the model that was billed
-    // instead, or else at the agent model.
-    spec(catalogue::SIDECHAIN_COST_USD, |input| {
-        sidechains(input).map_or_else(Contribution::Unknown, Contribution::One)
-    }),
     // Tokens read from the cache / tokens sent, over the session's requests.
     ratio(catalogue::CACHE_HIT_RATE, |input| {
         let read = of_requests(input, |request| request.prompt.billed.read);
@@ -66,9 +52,6 @@ pub(super) const ALL: &[Spec] = &[
     Spec::of_cell(catalogue::CACHE_BREAKS, Pool::Sum, Basis::Requests, |input| {
         Contribution::One(input.rows.requests.iter().filter(|row| row.cache_break).count() as f64)
     }),
-    // The bill without the storage of explicit caches: what is known of it where
-    // that has no price. It is never held against another bill.
-    spec(catalogue::COST_USD_WITHOUT_STORAGE, |input| session(input, WITHOUT_STORAGE)),
 ];
 
 const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
@@ -77,10 +60,6 @@ const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribu
 
 const fn ratio(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     Spec::of_cell(measure, Pool::RatioOfSums, Basis::Bill, compute)
-}
-
-fn session(input: &CellInput<'_>, cached: Cached) -> Contribution {
-    known(input.account(), |mut account| account.session(cached))
 }
 
 fn against<'a>(input: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) -> Contribution {
@@ -92,7 +71,7 @@ fn against<'a>(input: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) 
         Err(reason @ Absent::Price(_)) => return Contribution::Absent(reason),
         Err(reason) => return Contribution::Unknown(reason),
     };
-    let usd = own.session(AS_BILLED).and_then(|own| Ok((own, other.session(AS_BILLED)?)));
+    let usd = own.session().and_then(|own| Ok((own, other.session()?)));
     match usd {
         Ok((_, other)) if other <= 0.0 => Contribution::Absent(Absent::NothingBilled),
         Ok((own, other)) => Contribution::Fraction { of: other - own, to: other },
@@ -108,7 +87,7 @@ fn of_requests(input: &CellInput<'_>, tokens: fn(&RequestBill) -> u64) -> Result
 const ASKING: u64 = 150;
 
 fn with_refetch(input: &CellInput<'_>, mut account: Account<'_>) -> Result<f64, Absent> {
-    let mut usd = account.session(AS_BILLED)?;
+    let mut usd = account.session()?;
     let mut fetched: BTreeMap<u32, u64> = BTreeMap::new();
     for (request, tokens) in reads(input) {
         *fetched.entry(request).or_default() += tokens;
@@ -121,19 +100,4 @@ fn with_refetch(input: &CellInput<'_>, mut account: Account<'_>) -> Result<f64, 
         usd += account.price(billed, &prompt, ASKING, input.facts.requests[request as usize].at)?;
     }
     Ok(usd)
-}
-
-fn sidechains(input: &CellInput<'_>) -> Result<f64, Absent> {
-    let requests = input.facts.sidechains.iter().map(|(at, named, usage)| {
-        let model = match (input.bill(), named) {
-            (Ok(bill), _) if bill.billed_as != RECORDED => &bill.model,
-            (_, Some(model)) => model,
-            (bill, None) => &bill?.model,
-        };
-        let prices = input.prices.priced(model);
-        let prices = prices.ok_or_else(|| Absent::Price(model.clone()))?;
-        let usd = prices.standard().request_usd(&Buckets::from(usage), usage.output, *at);
-        usd.ok_or_else(|| Absent::Price(model.clone()))
-    });
-    requests.sum()
 }

@@ -8,8 +8,6 @@ mod questions;
 mod references;
 pub(crate) mod requests;
 
-pub(crate) use requests::WAITS;
-
 use crate::figures::spec::Spec;
 
 /// All measures of the catalogue that are computed from cells: those of each subject.

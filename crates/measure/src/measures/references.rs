@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use crate::figures::spec::{Basis, CellInput, Contribution, Pool, ReferencingRequest, Spec, mean};
-use recap_core::model::{Absent, Measure, ReferenceState, SessionFacts, Support, catalogue};
+use recap_core::model::{Absent, Measure, ReferenceState, catalogue};
 
 /// The measures of this subject.
 pub(super) const ALL: &[Spec] = &[
@@ -39,28 +39,16 @@ pub(super) const ALL: &[Spec] = &[
     // `reference_recall` minus that of plain recency of the same mean size, so that requests over
     // the window lower it as they lower `reference_recall`.
     spec(catalogue::RECENCY_GAIN, recency_gain),
-    // Lost references that were never in a tool result, as a share of all lost
-    // ones: the user mentioned them or the agent derived them, so no tool can fetch
-    // them again. Sessions without losses are left out.
-    spec(catalogue::IRRECOVERABLE, |input| {
-        let never = input.lost().map(|reference| f64::from(u8::from(reference.refetch.is_none())));
-        Contribution::one(mean(never), Absent::NoneLost)
-    }),
     // The instrument's own error: identifiers that the recorded agent used after a
     // boundary although they were only before it and not in its summary. The agent
     // did not need them from the context. The exam leaves them out; their share
     // shows how often "used later" does not mean "needed from the context".
-    Spec::of_cell(
-        catalogue::DID_WITHOUT,
-        Pool::Mean,
-        Basis::References(support_without),
-        did_without,
-    ),
+    spec(catalogue::DID_WITHOUT, did_without),
 ];
 
 /// A mean over sessions.
 const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
-    Spec::of_cell(measure, Pool::Mean, Basis::References(Support::whole), compute)
+    Spec::of_cell(measure, Pool::Mean, Basis::References, compute)
 }
 
 const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
@@ -112,15 +100,6 @@ pub(super) fn reads(input: &CellInput<'_>) -> Vec<(u32, u64)> {
         input.lost().filter(|r| !r.reread).filter_map(|r| Some((r.request, r.refetch?))).collect();
     let tokens = |message: u32| input.facts.messages[message as usize].tokens;
     reads.into_iter().map(|(request, message)| (request, tokens(message))).collect()
-}
-
-fn support_without(facts: &SessionFacts) -> Support {
-    if facts.recorded_compactions == 0 {
-        return Support::default();
-    }
-    let mut support = Support::whole(facts);
-    support.references += u64::from(facts.exam.did_without);
-    support
 }
 
 fn did_without(input: &CellInput<'_>) -> Contribution {

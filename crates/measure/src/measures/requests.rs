@@ -62,12 +62,6 @@ pub(super) const ALL: &[Spec] = &[
     }),
     // 95th percentile of the waits.
     spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(95), listed),
-    // The sum of all waits.
-    spec(catalogue::BLOCKING_MS_SUM, Pool::Sum, |input| {
-        let waiting = input.compactions().filter(|compaction| !compaction.background);
-        let times: Option<Vec<f64>> = waiting.map(latency).collect();
-        times.map_or_else(not_timed, |times| Contribution::One(times.iter().sum()))
-    }),
 ];
 
 const fn spec(
@@ -91,9 +85,6 @@ fn sent(input: &CellInput<'_>) -> f64 {
 fn sent_in_full(input: &CellInput<'_>) -> f64 {
     input.facts.requests.iter().map(|r| r.tokens_full as f64).sum()
 }
-
-/// Every column of times that depends on the latency of models.
-pub(crate) const WAITS: [&str; 2] = [catalogue::BLOCKING_MS_P95.id, catalogue::BLOCKING_MS_SUM.id];
 
 fn listed(input: &CellInput<'_>) -> Contribution {
     let mut waits: BTreeMap<u32, f64> = BTreeMap::new();

@@ -41,7 +41,6 @@ fn recall_needs_twenty_references_at_ten_requests() {
     let report = run(vec![nineteen], vec![sent]);
     let thin = row(&report, "d", "x");
     absent(thin, "reference_recall", "at least 20 references at 10 requests");
-    absent(thin, "irrecoverable", "at least 20 references");
     assert!(thin.intervals.is_empty());
     assert_eq!(thin.rank, None);
 
@@ -96,16 +95,4 @@ fn recency_gain_compares_with_same_size_recent_messages() {
     let same = cell("s", "x").sent(&[4_100; 10]).states(HALF).build();
     let report = run(vec![ten_requests("s")], vec![same]);
     close(row(&report, "d", "x"), "recency_gain", 0.0);
-}
-
-#[test]
-fn references_in_no_tool_result_are_irrecoverable() {
-    // Loses both at request 0 and the far one elsewhere: 11 lost, 10 of them
-    // never in a tool result.
-    let states = format!("l{}", &HALF[1..]);
-    let report = run(vec![ten_requests("s")], vec![strategy("s", "x", &states).build()]);
-    let x = row(&report, "d", "x");
-    close(x, "irrecoverable", 10.0 / 11.0);
-    let report = run(vec![ten_requests("s")], vec![strategy("s", "x", WHOLE).build()]);
-    absent(row(&report, "d", "x"), "irrecoverable", "no reference is lost");
 }

@@ -212,8 +212,7 @@ fn without_summary(row: &StrategyRow) -> Cell {
 fn dollars(row: &StrategyRow) -> Option<String> {
     match row.values.get(catalogue::COST_USD.id)? {
         Value::Known(usd) => Some(number::dollars(*usd)),
-        Value::Absent(Absent::Price(_)) => Some("unknown".to_owned()),
-        Value::Absent(Absent::Storage(_)) => block::but_for_storage(row),
+        Value::Absent(Absent::Price(_) | Absent::Storage(_)) => Some("unknown".to_owned()),
         Value::Absent(_) | Value::Text(_) => None,
     }
 }

@@ -151,16 +151,13 @@ pub(super) fn bill(requests: &[RequestRow], compactions: &[CompactionRow]) -> Bi
         let read = if compacted { 3_000 } else { before };
         before = row.tokens_sent;
         let billed = Buckets { read, write: before - read, ..Buckets::default() };
-        let prompt = PromptBill { billed, head_breakpoint: None };
+        let prompt = PromptBill { billed };
         Some(RequestBill { prompt, rewritten: 0, model: 0 })
     });
     let billed = billed.collect();
     let call = |(compaction, _)| CallBill {
         compaction,
-        prompt: PromptBill {
-            billed: Buckets { uncached: 1_000, ..Buckets::default() },
-            ..PromptBill::default()
-        },
+        prompt: PromptBill { billed: Buckets { uncached: 1_000, ..Buckets::default() } },
         output: 200,
     };
     Bill {
@@ -247,7 +244,6 @@ pub(super) fn strategy_row(
         ("cost_usd".to_owned(), known(41.2 * (1.0 - savings))),
         ("cost_savings".to_owned(), known(savings)),
         ("cost_usd_refetch".to_owned(), Value::Absent(Absent::SomePrice)),
-        ("blocking_ms_sum".to_owned(), known(0.0)),
     ]);
     let wait = match name {
         "full" | "empty" => Value::Absent(Absent::NoCompaction),
