@@ -4,7 +4,7 @@
 //! # Grammar
 //!
 //! ```text
-//! rule    = measure , [ "[" , kind , "]" ] , [ "@" , name ] ,
+//! rule    = measure , [ "@" , name ] ,
 //!           { "on" , name | "at" , name } , sign , limit ;
 //! sign    = "<" | "<=" | ">" | ">=" ;
 //! limit   = amount | "baseline" , [ ( "-" | "+" ) , amount | "*" , digits ] ;
@@ -12,29 +12,25 @@
 //! digits  = decimal digits with at most one "." ;
 //! name    = characters other than white space, "<" and ">" ;
 //! measure = a column of summary.csv that holds numbers ;
-//! kind    = a kind of question, behind `continuity` ;
 //! ```
 //!
-//! `@` names a strategy, `on` a data set, `at` a window, each at most once; behind the recorded
-//! agent `at` names the size at which it compacts, if that is no window of the run. White
+//! `@` names a strategy, `on` a data set, `at` a window, each at most once. White
 //! space is allowed between any two parts. A rule states what is *forbidden*:
 //!
 //! ```text
 //! continuity@lis < 80
-//! continuity[constraint] < 95
+//! continuity_constraint < 95
 //! recall@fifo on my-data at 16k < 50%
 //! blocking_ms_p95 > 5s
 //! cost_usd > baseline * 1.1
-//! cost_usd@claude-code at 130k > 400
 //! facts_kept@prune < 0.5
 //! continuity < baseline - 2
 //! ```
 //!
 //! A rule without a strategy applies to those that the user named with
 //! `--strategy`; without a data set, to all data sets together; without a
-//! window, to each window. A percentage is a share, or points of a hundred;
-//! behind `baseline` it is a part of the baseline's figure. There it is allowed
-//! for tokens, counts, money and times only, where it is not ambiguous.
+//! window, to each window. A percentage is a share, or points of a hundred; behind `baseline`
+//! it would be ambiguous and is refused.
 //!
 //! # Against a number
 //!
@@ -87,7 +83,6 @@ pub use baseline::{Baseline, Head, comparable, unlike, write_baseline};
 use checks::{Both, checked, unchecked};
 pub use rule::{Limit, Rule, RuleError, parse};
 pub use scope::fits;
-use scope::{size_named, size_row};
 
 use crate::ALL;
 use crate::figures::by_session::by_session;
@@ -96,7 +91,6 @@ use recap_core::model::{
     RuleFindings, StrategyRow, UndecidedPolicy,
 };
 use recap_core::text::counted;
-use recap_core::wording;
 use std::collections::BTreeSet;
 
 /// The settings of a gate besides its rules.
@@ -133,15 +127,13 @@ pub fn check(
         }
     }
     let findings = |rule: &Rule| {
-        let size = size_row(report, rule);
-        let rows = rows_of(report, rule).into_iter().chain(&size);
-        let each = rows.map(|row| {
+        let each = rows_of(report, rule).into_iter().map(|row| {
             let doubt = doubt(report, row, rule, settings.max_unscored);
             checked(row, rule, both.as_ref(), doubt)
         });
         let mut checks: Vec<Check> = each.collect();
         if checks.is_empty() {
-            checks.push(no_row(report, rule));
+            checks.push(no_row(rule));
         }
         if let Some(missing) = &report.missing {
             // An incomplete run neither passes nor fails.
@@ -179,15 +171,11 @@ fn rows_of<'a>(report: &'a Report, rule: &Rule) -> Vec<&'a StrategyRow> {
     those.collect()
 }
 
-/// The check of a rule that applies to no row: the run was interrupted too early, or the size that
-/// it names could not be computed.
-fn no_row(report: &Report, rule: &Rule) -> Check {
+/// The check of a rule that applies to no row: the run was interrupted too early.
+fn no_row(rule: &Rule) -> Check {
     let or_any = |name: &Option<String>| name.clone().unwrap_or_else(|| "any".to_owned());
-    let no_sizes = report.curve.as_ref().and_then(|curve| curve.as_ref().err());
-    let no_sizes = no_sizes.filter(|_| size_named(rule, &report.manifest).is_some());
-    let reason = no_sizes.map_or_else(|| checks::NO_ROW.to_owned(), wording::no_sizes);
     let row = [&rule.dataset, &rule.strategy, &rule.window].map(or_any);
-    Check { reason, ..unchecked(row, rule) }
+    Check { reason: checks::NO_ROW.to_owned(), ..unchecked(row, rule) }
 }
 
 /// Why a row's figure cannot be gated; `None` if it can.

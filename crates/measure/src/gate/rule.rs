@@ -68,10 +68,8 @@ pub(super) fn wrong<T>(problem: impl Into<String>, help: impl Into<String>) -> R
 
 /// The keyword for the baseline's figure.
 const BASELINE: &str = "baseline";
-/// Id of the only measure that also has a figure for each kind of question.
-const BY_KIND: &str = catalogue::CONTINUITY.id;
 /// Example in the help text of a rule that cannot be parsed at all.
-const EXAMPLE: &str = "write for example `continuity@lis < 80`, `continuity[constraint] at 25% < 95` \
+const EXAMPLE: &str = "write for example `continuity@lis < 80`, `continuity_constraint at 25% < 95` \
                        or `cost_usd > baseline * 1.1`";
 
 /// Parses a rule. The measure and the limit are checked here; strategies, data sets and windows
@@ -129,26 +127,17 @@ fn named(word: &str, what: &str) -> Result<String, Wrong> {
     Ok(word.to_owned())
 }
 
-/// The measure at the beginning of a rule with its kind of question, and the rest.
+/// The measure at the beginning of a rule, and the rest.
 fn measure(subject: &str) -> Result<(&'static Measure, &str), Wrong> {
     let (id, rest) = split(subject, |c| c.is_alphanumeric() || "_-".contains(c));
     if id.is_empty() {
         return wrong("a rule begins with a measure", EXAMPLE);
     }
-    let Some(rest) = rest.strip_prefix('[') else { return Ok((find_measure(id)?, rest)) };
-    if id != BY_KIND {
-        let problem = format!("`{id}` is not counted by kind of question");
-        return wrong(problem, format!("only `{BY_KIND}` is"));
+    if rest.starts_with('[') {
+        let problem = "a kind of question stands in the name of its measure";
+        return wrong(problem, "write for example `continuity_constraint < 95`");
     }
-    let Some((kind, rest)) = rest.split_once(']') else {
-        return wrong("the `]` behind the kind of question is missing", EXAMPLE);
-    };
-    let kind = kind.trim();
-    let of_kind = catalogue::find(&format!("{BY_KIND}_{kind}")).filter(|of| of.kind.is_some());
-    of_kind.map(|measure| (measure, rest)).ok_or_else(|| {
-        let kinds = catalogue::CONTINUITY_BY_KIND.iter().filter_map(|of| Some(of.kind?.as_str()));
-        (format!("`{id}` has no kind of question `{kind}`"), suggest(kind, kinds))
-    })
+    Ok((find_measure(id)?, rest))
 }
 
 /// The measure with this column name.
@@ -169,9 +158,7 @@ pub(super) fn find_measure(id: &str) -> Result<&'static Measure, Wrong> {
     }
     let amounts = catalogue::all().filter(|measure| measure.unit.is_amount());
     let like = suggest(id, amounts.map(|measure| measure.id));
-    let help = if id.starts_with(BY_KIND) {
-        format!("{like} A kind of question is written `{BY_KIND}[fact]`")
-    } else if like.starts_with("known are") {
+    let help = if like.starts_with("known are") {
         "the measures are the columns of summary.csv".to_owned()
     } else {
         like
@@ -207,7 +194,12 @@ fn limit(measure: &Measure, operator: Operator, text: &str) -> Result<Limit, Wro
         ('*', _) => {
             return wrong("a factor is a plain number", "write for example `baseline * 1.1`");
         }
-        (_, "%") => (Limit::BaselinePart, signed(amount.part(measure.unit)?)),
+        (_, "%") => {
+            return wrong(
+                format!("`{}` may be points of a hundred or a part of the baseline", amount.typed),
+                "write `baseline - 0.02` for the one, `baseline * 0.98` for the other",
+            );
+        }
         _ => (Limit::Baseline, signed(amount.of(measure.unit)?)),
     };
     let low = operator.forbids_low();
@@ -265,20 +257,6 @@ impl Amount<'_> {
                 wrong(format!("`{}`: a percentage of what? it is no share", self.typed), help)
             }
             (mark, _) => wrong(format!("`{}`: it does not count in `{mark}`", self.typed), help),
-        }
-    }
-
-    /// A percentage as a part of the baseline's figure; it is refused for measures where it could
-    /// also mean points of a hundred.
-    fn part(&self, unit: Unit) -> Result<f64, Wrong> {
-        match unit {
-            Unit::Tokens | Unit::Count | Unit::Dollars | Unit::Milliseconds => {
-                Ok(self.number / 100.0)
-            }
-            _ => wrong(
-                format!("`{}` may be points of a hundred or a part of the baseline", self.typed),
-                "write `baseline - 0.02` for the one, `baseline * 0.98` for the other",
-            ),
         }
     }
 
