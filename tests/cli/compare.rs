@@ -54,10 +54,6 @@ fn two_runs_are_compared_session_by_session() {
     // Six sessions of four projects: described, not tested.
     assert_eq!((continuity["clusters"].as_u64(), &continuity["p_holm"]), (Some(4), &Json::Null));
     assert_eq!(continuity["outcome"], "descriptive");
-    let questions = &row["questions"];
-    let each = ["both", "only_a", "only_b", "neither"].map(|k| questions[k].as_u64().unwrap());
-    let sum: u64 = each.iter().sum();
-    assert!(sum > 300, "{questions}");
 }
 
 #[test]

@@ -1,17 +1,14 @@
 //! Compares two runs on the same data, row by row (reference §7): the primary
 //! measure is tested, all others are described.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::ALL;
-use crate::advice::family::corrected;
+use crate::advice::family::{corrected, outranks};
 use crate::figures::by_session::BySession;
 use crate::figures::paired::{Side, Unpaired, paired};
-use crate::figures::spec::mean;
-use crate::statistics::{FEWEST_FOR_AN_INTERVAL, LEVEL};
 use recap_core::model::{
-    Cell, ComparedMeasure, ComparedQuestions, ComparedRow, Comparison, Primary, RIGHT, Report,
-    RowKind, TestOutcome, catalogue,
+    ComparedMeasure, ComparedRow, Comparison, Primary, Report, RowKind, catalogue,
 };
 
 /// The measures that are compared, besides those by kind of question.
@@ -147,7 +144,6 @@ fn row(
         window: window.to_owned(),
         row_kind,
         measures,
-        questions: questions((a.report, &pair.0), (b.report, &pair.1), dataset, window),
     })
 }
 
@@ -172,74 +168,10 @@ fn test(rows: &mut [ComparedRow], dataset: &str, primary: Primary) -> (u64, Opti
     for (measure, p_holm) in tested.into_iter().zip(corrected) {
         measure.p_holm = p_holm;
         measure.p = p_holm.and(measure.p);
-        measure.outcome = Some(outcome(measure));
+        let is_alike = measure.alike == measure.sessions;
+        measure.outcome = Some(outranks(is_alike, measure.interval, p_holm));
     }
     (family, limit)
-}
-
-/// Every measure that ranks is better the higher it is.
-fn outcome(measure: &ComparedMeasure) -> TestOutcome {
-    if measure.alike == measure.sessions {
-        return TestOutcome::Tie;
-    }
-    if measure.clusters < FEWEST_FOR_AN_INTERVAL as u64 {
-        return TestOutcome::Descriptive;
-    }
-    match measure.p_holm {
-        Some(p) if p <= LEVEL && measure.difference > 0.0 => TestOutcome::Better,
-        Some(p) if p <= LEVEL && measure.difference < 0.0 => TestOutcome::Worse,
-        _ => TestOutcome::Undecided,
-    }
-}
-
-/// Whether each graded question is right, averaged over replicates.
-fn right(
-    (report, strategy): (&Report, &str),
-    dataset: &str,
-    window: &str,
-) -> BTreeMap<(String, String, u32), bool> {
-    let mut scores: BTreeMap<(String, String, u32), Vec<f64>> = BTreeMap::new();
-    let fits = |cell: &&Cell| {
-        let key = &cell.key;
-        (dataset == ALL || key.dataset == dataset)
-            && key.strategy == strategy
-            && key.window == window
-    };
-    for session in report.results.iter() {
-        for cell in session.cells().iter().filter(fits) {
-            for row in cell.rows().into_iter().flat_map(|rows| &rows.questions) {
-                let place = (cell.key.dataset.clone(), cell.key.session.clone(), row.question);
-                scores.entry(place).or_default().extend(cell.score(row));
-            }
-        }
-    }
-    let each = scores.into_iter();
-    each.filter_map(|(place, scores)| Some((place, mean(scores)? >= RIGHT))).collect()
-}
-
-/// Numbers of questions that are graded in both runs, by the runs in which they
-/// are right.
-fn questions(
-    a: (&Report, &str),
-    b: (&Report, &str),
-    dataset: &str,
-    window: &str,
-) -> Option<ComparedQuestions> {
-    let (in_a, in_b) = (right(a, dataset, window), right(b, dataset, window));
-    let mut counts = ComparedQuestions::default();
-    let both = in_a.iter().filter_map(|(place, a)| Some((*a, *in_b.get(place)?)));
-    let mut any = false;
-    for pair in both {
-        any = true;
-        let count = match pair {
-            (true, true) => &mut counts.both,
-            (true, false) => &mut counts.only_a,
-            (false, true) => &mut counts.only_b,
-            (false, false) => &mut counts.neither,
-        };
-        *count += 1;
-    }
-    any.then_some(counts)
 }
 
 #[cfg(test)]

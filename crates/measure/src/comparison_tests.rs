@@ -1,7 +1,7 @@
 use super::*;
 use crate::figures::by_session::{Figure, UnitRow};
-use crate::testkit::{by_rows as by, cell, run_at, unit_row};
-use recap_core::model::{Provenance, RunResults};
+use crate::testkit::{by_rows as by, run_at, unit_row};
+use recap_core::model::{Provenance, TestOutcome};
 
 const ID: &str = catalogue::REFERENCE_RECALL.id;
 const LOW: [f64; 8] = [0.1; 8];
@@ -53,7 +53,7 @@ fn same_named_strategies_are_compared_and_others_named() {
     assert_eq!((found.only_a, found.only_b), (vec!["prune".into()], vec!["mask".into()]));
     let [row] = &found.rows[..] else { panic!("{:?}", found.rows) };
     assert_eq!((&*row.dataset, &*row.window, row.row_kind), ("d", "25%", RowKind::Ranked));
-    assert_eq!((&*row.strategy_a, &*row.strategy_b, row.questions), ("fifo", "fifo", None));
+    assert_eq!((&*row.strategy_a, &*row.strategy_b), ("fifo", "fifo"));
     let [one] = &row.measures[..] else { panic!("{row:?}") };
     assert_eq!((one.measure.as_str(), one.sessions, one.clusters), (ID, 8, 8));
     close(one.a, 0.1);
@@ -192,7 +192,6 @@ fn row_of(dataset: &str, measures: Vec<ComparedMeasure>) -> ComparedRow {
         window: "25%".into(),
         row_kind: RowKind::Ranked,
         measures,
-        questions: None,
     }
 }
 
@@ -219,61 +218,4 @@ fn other_measures_data_sets_and_controls_lack_p() {
     let actual = rows.iter().flat_map(|row| &row.measures);
     let actual: Vec<(Option<f64>, bool)> = actual.map(|m| (m.p, m.outcome.is_some())).collect();
     assert_eq!(actual, [(Some(0.01), true), (None, false), (None, false), (None, false)]);
-}
-
-#[test]
-fn verdict_needs_six_clusters_small_p_and_difference() {
-    use TestOutcome::{Better, Descriptive, Tie, Undecided, Worse};
-    let of = |id: &str, difference: f64, p: Option<f64>| ComparedMeasure {
-        measure: id.into(),
-        difference,
-        p_holm: p,
-        ..measured(6, None)
-    };
-    for (id, difference, p, expected) in [
-        (ID, 0.5, Some(0.05), Better),
-        (ID, 0.5, Some(0.051), Undecided),
-        (ID, 0.5, None, Undecided),
-        (ID, -0.5, Some(0.05), Worse),
-        (ID, -0.5, Some(0.051), Undecided),
-        (ID, 0.0, Some(0.01), Undecided),
-    ] {
-        assert_eq!(outcome(&of(id, difference, p)), expected, "{id} {difference} {p:?}");
-    }
-    let few = ComparedMeasure { clusters: 5, ..of(ID, 0.5, Some(0.01)) };
-    assert_eq!(outcome(&few), Descriptive);
-    assert_eq!(outcome(&ComparedMeasure { alike: 6, ..few }), Tie);
-    let most = ComparedMeasure { alike: 5, ..of(ID, 0.5, Some(0.01)) };
-    assert_eq!(outcome(&most), Better);
-}
-
-#[test]
-fn questions_graded_in_both_runs_count_by_correctness() {
-    let asked = |set: &str, strategy: &str, window: &str, replicate: u32, outcomes: &str| {
-        let made = cell("t", strategy).dataset(set).window(window, 9_000).replicate(replicate);
-        made.snapshot(0, 0).answers(outcomes).build()
-    };
-    let run = |cells: Vec<Cell>| {
-        let mut report = report(&[]);
-        report.results = RunResults::new(cells, []);
-        report
-    };
-    let a =
-        run(vec![asked("d", "fifo", "25%", 0, "rrhrrwwwwwru"), asked("e", "fifo", "25%", 0, "rr")]);
-    // Of two replicates a question is right if their mean is one half; the last two
-    // have no grade in one of the runs.
-    let b = run(vec![
-        asked("d", "prune", "25%", 0, "rrrwwrwwwwur"),
-        asked("d", "prune", "25%", 1, "wrrwwrwwwwur"),
-        asked("d", "prune", "50%", 0, "wwwwwwwwwwww"),
-        asked("d", "fifo", "25%", 0, "wwwwwwwwwwww"),
-        asked("e", "prune", "25%", 0, "rw"),
-    ]);
-    let of = |set| questions((&a, "fifo"), (&b, "prune"), set, "25%");
-    let counts =
-        |both, only_a, only_b, neither| ComparedQuestions { both, only_a, only_b, neither };
-    assert_eq!(of("d"), Some(counts(3, 2, 1, 4)));
-    assert_eq!(of("e"), Some(counts(1, 1, 0, 0)));
-    assert_eq!(of(ALL), Some(counts(4, 3, 1, 4)));
-    assert_eq!(of("another"), None);
 }

@@ -172,17 +172,7 @@ fn every_measure(row: &ComparedRow) -> Option<Part> {
     let same =
         (alike > 0).then(|| format!("The same in both: {}.", block::counted(alike, "measure")));
     parts.extend(same.map(Part::Text));
-    parts.extend(questions(row).map(Part::Text));
     (alike < row.measures.len()).then_some(Part::Folded(title, parts))
-}
-
-/// What is said of the questions of a row.
-fn questions(row: &ComparedRow) -> Option<String> {
-    let questions = row.questions?;
-    Some(format!(
-        "Questions right in both: {}; only in A: {}; only in B: {}; in neither: {}.",
-        questions.both, questions.only_a, questions.only_b, questions.neither
-    ))
 }
 
 /// What must be known beside the tables.
@@ -283,7 +273,6 @@ mod tests {
             window: "200k".to_owned(),
             row_kind,
             measures,
-            questions: None,
         }
     }
 

@@ -46,8 +46,6 @@ pub struct ComparedRow {
     pub row_kind: RowKind,
     /// Measures that have a figure in both runs.
     pub measures: Vec<ComparedMeasure>,
-    /// Questions that are right in both, in one, or in neither; absent without any.
-    pub questions: Option<ComparedQuestions>,
 }
 
 /// A measure of one row in both runs.
@@ -85,19 +83,6 @@ pub struct ComparedMeasure {
     pub mde: Option<f64>,
     /// The conclusion that the test allows; of the primary measure only.
     pub outcome: Option<TestOutcome>,
-}
-
-/// Numbers of questions by the run in which they are right.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ComparedQuestions {
-    /// Right in both runs.
-    pub both: u64,
-    /// Right in A only.
-    pub only_a: u64,
-    /// Right in B only.
-    pub only_b: u64,
-    /// Right in neither run.
-    pub neither: u64,
 }
 
 /// The result of a test of the confirmatory family (reference §7).

@@ -62,7 +62,7 @@ pub fn family(run: &Evidence<'_>) -> Option<Family> {
             p: p_holm.and(p),
             p_holm,
             mde: interval.map(|_| pairs.minimal_detectable()),
-            outranks: outranks(pairs, interval, p_holm),
+            outranks: outranks(pairs.values().all(|less| less == 0.0), interval, p_holm),
         }
     });
     Some(Family {
@@ -104,9 +104,14 @@ pub(crate) fn corrected(tests: &[(usize, Option<f64>)]) -> (Vec<Option<f64>>, Op
     (ps.into_iter().map(|p| p.and_then(|_| corrected.next())).collect(), limit)
 }
 
-/// A difference requires both the test and the interval.
-fn outranks(pairs: &Clusters, interval: Option<Bounds>, p_holm: Option<f64>) -> TestOutcome {
-    if pairs.values().all(|difference| difference == 0.0) {
+/// What a test comes to: a difference requires both a small p and its interval. `is_alike`: whether
+/// the difference of every pair is zero.
+pub(crate) fn outranks(
+    is_alike: bool,
+    interval: Option<Bounds>,
+    p_holm: Option<f64>,
+) -> TestOutcome {
+    if is_alike {
         return TestOutcome::Tie;
     }
     let Some((lo, hi)) = interval else { return TestOutcome::Descriptive };

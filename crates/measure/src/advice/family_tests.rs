@@ -1,3 +1,4 @@
+use super::*;
 use crate::measure;
 use crate::testkit::{self, manifest, run, run_at, twenty_references};
 use recap_core::model::{Cell, Family, Report, RunResults, SessionFacts, TestOutcome};
@@ -222,4 +223,21 @@ fn difference_needs_small_p_and_interval_without_zero() {
 fn strategy_sharing_no_session_with_comparator_is_untested() {
     let cells = vec![keeps("s00", "fifo", 10), keeps("s01", "prune", 12)];
     assert_eq!(run(sessions(2), cells).family, None);
+}
+
+#[test]
+fn outcome_needs_a_small_p_and_an_interval_on_one_side() {
+    use TestOutcome::{Better, Descriptive, Tie, Undecided, Worse};
+    let (above, below, around) = ((0.1, 0.9), (-0.9, -0.1), (-0.1, 0.9));
+    for (interval, p, expected) in [
+        (Some(above), Some(0.05), Better),
+        (Some(above), Some(0.051), Undecided),
+        (Some(above), None, Undecided),
+        (Some(below), Some(0.05), Worse),
+        (Some(around), Some(0.01), Undecided),
+        (None, Some(0.01), Descriptive),
+    ] {
+        assert_eq!(outranks(false, interval, p), expected, "{interval:?} {p:?}");
+    }
+    assert_eq!(outranks(true, Some((0.0, 0.0)), Some(1.0)), Tie);
 }
