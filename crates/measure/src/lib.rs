@@ -33,7 +33,7 @@ use std::collections::BTreeSet;
 
 use advice::recommendation::recommendation;
 use advice::sizes::{curve, recorded_compactions};
-use advice::{family, headroom, ranking, savers, tuned};
+use advice::{family, ranking, savers, tuned};
 use figures::table::SessionTable;
 use figures::{by_session, rows};
 use findings::Evidence;
@@ -84,13 +84,9 @@ pub fn measure(
     let tuned = tuned::tuned(&evidence, &session_rows);
     let curve = (!asked && tuned.is_none()).then(|| curve(&manifest, &sessions, &prices));
     let twin = rows::twin(&evidence);
-    // Token savers alone do not compact at a limit.
-    let says = !asked && !evidence.has_only_savers() && missing.is_none();
-    let headroom = says.then(|| headroom::headroom(&evidence)).flatten();
     let of_savers: Vec<&StrategyRow> = table.iter().map(|entry| &entry.row).collect();
     let of_savers = wording::savers(&savers, &of_savers).join(" ");
-    let (sizes, limit) = (curve.as_ref(), headroom.as_ref());
-    let recommendation = recommendation(&evidence, &findings, sizes, limit, &of_savers)
+    let recommendation = recommendation(&evidence, &findings, curve.as_ref(), &of_savers)
         .filter(|_| manifest.grid.is_none());
     let answered_at_cuts = measures::at_cuts::answered_at_cuts(&evidence);
     let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();

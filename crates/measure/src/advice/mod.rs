@@ -2,7 +2,6 @@
 
 pub(crate) mod agent_settings;
 pub(crate) mod family;
-pub(crate) mod headroom;
 pub(crate) mod preference;
 pub(crate) mod ranking;
 pub(crate) mod recommendation;

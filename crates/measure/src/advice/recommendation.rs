@@ -3,7 +3,6 @@
 //! measures of this run, and left out if they are absent.
 
 use crate::advice::agent_settings::own_strategy;
-use crate::advice::headroom::Headroom;
 use crate::advice::preference::{Preferred, prefer};
 use crate::advice::ranking::unranked;
 use crate::figures::rows::Entry;
@@ -21,30 +20,21 @@ use recap_core::wording::{self, capital, kept, uncapital, window};
 const LEAST: f64 = 0.005;
 
 /// The recommendation; `None` for a run without rows. Beside its rows it rests on what other sizes
-/// of compactions would have cost and which sessions come to the context limit, where that is
-/// asked, and on what the token savers come to, in sentences; empty without one.
+/// of compactions would have cost, where that is asked, and on what the token savers come to, in
+/// sentences; empty without one.
 pub fn recommendation(
     run: &Evidence<'_>,
     findings: &[Finding],
     curve: Option<&Result<SizeCurve, NoCurve>>,
-    headroom: Option<&Headroom>,
     savers: &str,
 ) -> Option<Recommendation> {
     run.rows.first()?;
-    let is_whole = headroom.is_some_and(Headroom::is_whole);
     // Where nobody has to choose a strategy, its range says nothing of the answer.
-    let mut all = at_windows(run, findings, !is_whole && !run.has_only_savers());
+    let mut all = at_windows(run, findings, !run.has_only_savers());
     if !savers.is_empty() && run.has_only_savers() {
         // Nothing was asked for but what the savers come to.
         let answer = savers.to_owned();
         return Some(Recommendation { answer, also: Vec::new(), next: None, ..all });
-    }
-    if let Some(headroom) = headroom {
-        all.answer = headroom.at_the_limit(&all.answer);
-    }
-    if is_whole {
-        // Where nothing has to be compacted, nobody needs a model for it.
-        all.next = Some(SMALLER_WINDOW.to_owned());
     }
     match curve {
         None => {}

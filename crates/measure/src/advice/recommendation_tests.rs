@@ -52,7 +52,7 @@ fn with_evidence<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence
 }
 
 fn of_run(run: &Evidence<'_>) -> String {
-    paragraph(&recommendation(run, &findings(run), None, None, "").unwrap())
+    paragraph(&recommendation(run, &findings(run), None, "").unwrap())
 }
 
 /// What these rows alone say.
