@@ -88,7 +88,7 @@ fn storage_unpriced(run: &Evidence<'_>) -> Option<Finding> {
     // Each billing model has a row of its own.
     rows.dedup_by_key(|(row, _)| (&row.strategy, &row.window));
     let text = format!(
-        "what keeping a cache of {} costs is unknown, so these bills are unknown: {}; a list for --prices may have cache_storage_cost_per_token_per_hour",
+        "what keeping a cache of {} costs is unknown, and with it these bills: {}; a list for --prices may have cache_storage_cost_per_token_per_hour",
         Vec::from_iter(models).join(", "),
         joined(&rows)?
     );

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use recap_core::model::{EXAM_REFERENCES, EXAM_REQUESTS, Finding, SessionFacts, Support};
-use recap_core::text::{counted, form_for, grouped};
+use recap_core::model::{Finding, SessionFacts};
+use recap_core::text::{counted, grouped};
 
 use super::Evidence;
 use crate::statistics::pooling;
@@ -11,7 +11,6 @@ use crate::statistics::pooling;
 pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(few_clusters(run).map(|text| Finding::limit("few_units", text)));
-    found.extend(thin_exams(run));
     found.extend(left_out(run));
     found
 }
@@ -47,19 +46,6 @@ fn few_clusters(run: &Evidence<'_>) -> Option<String> {
     Some(format!("{}: {allows}", counted(run.clusters(), noun)))
 }
 
-/// Sessions that the measures of the exam leave out (reference §4).
-fn thin_exams(run: &Evidence<'_>) -> Option<Finding> {
-    let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
-    let text = format!(
-        "{thin} of {} {} for fewer than {EXAM_REFERENCES} references or at fewer than \
-         {EXAM_REQUESTS} requests: reference recall leaves {} out",
-        counted(run.facts.len(), "session"),
-        form_for(thin, "asks", "ask"),
-        form_for(thin, "it", "them")
-    );
-    (run.manifest.cuts == "none" && thin > 0).then(|| Finding::limit("few_units", text))
-}
-
 /// Records that the import left out.
 fn left_out(run: &Evidence<'_>) -> Option<Finding> {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
@@ -81,9 +67,8 @@ fn left_out(run: &Evidence<'_>) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use crate::findings::tests::{check, of_rows};
-    use crate::measure;
-    use crate::testkit::{entry_at, facts, manifest, run, twenty_references};
-    use recap_core::model::{Finding, Manifest, Primary, RunResults, SessionFacts};
+    use crate::testkit::{entry_at, facts, run};
+    use recap_core::model::{Finding, Primary, SessionFacts};
 
     fn found(sessions: Vec<SessionFacts>) -> Vec<Finding> {
         run(sessions, Vec::new()).findings
@@ -95,13 +80,6 @@ mod tests {
             let entry = entry_at(("25%", 9.0), "x", Some(1), &[("n_clusters", clusters)]);
             of_rows(Primary::ReferenceRecall, &[entry])
         };
-        let thin = facts("t").requests(&[100]).reference(0, 5_000, None).build();
-        let exams = |cuts: &str, sessions: &[SessionFacts]| {
-            let manifest = Manifest { cuts: cuts.into(), ..manifest(&["25%"]) };
-            measure(manifest, "d".into(), sessions.to_vec(), RunResults::default()).findings
-        };
-        let rich = twenty_references("s");
-        let both = [rich.clone(), thin];
         check(
             "few_units",
             [
@@ -113,9 +91,6 @@ mod tests {
                 ("10", clusters(10.0)),
                 ("19", clusters(19.0)),
                 ("20", clusters(20.0)),
-                ("one thin exam of two", exams("none", &both)),
-                ("thin, but with cuts", exams("5", &both)),
-                ("20 references at 10 requests", exams("none", &[rich])),
             ],
         );
     }
