@@ -4,13 +4,12 @@
 //! Replicates are averaged, as they are before pooling; for measures that are
 //! pooled by a maximum or a percentile each session has its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ALL;
 use crate::figures::nearest_rank;
-use crate::figures::spec::{Contribution, Pool, Spec};
+use crate::figures::spec::{Contribution, Pool};
 use crate::figures::table::{RowKey, SessionTable, TableRow};
 use crate::measures::{MEASURES, spec_of};
 use recap_core::model::{
@@ -159,13 +158,7 @@ pub fn unit_rows<'a>(
     report: &'a Report,
     table: &'a SessionTable<'_>,
 ) -> impl Iterator<Item = UnitRow> + 'a {
-    let known = known(report);
-    table.rows().map(move |(key, row)| {
-        let place = (&*key.dataset, &*key.strategy, &*key.window);
-        let known = known.get(&place);
-        let is_known = |spec: &&Spec| known.is_some_and(|known| known.contains(spec.id()));
-        unit_row(&report.sessions, key, row, MEASURES.iter().filter(is_known))
-    })
+    table.rows().map(|(key, row)| unit_row(&report.sessions, key, row))
 }
 
 /// The figures of each session whose replay reached its end.
@@ -190,41 +183,19 @@ pub(crate) fn session_rows(table: &SessionTable<'_>) -> Vec<SessionRow> {
     rows
 }
 
-type TableRowKey<'a> = (&'a str, &'a str, &'a str);
-
-/// The measures that have a figure, by row: in the table of its data set or in
-/// that of all data sets.
-fn known(report: &Report) -> BTreeMap<TableRowKey<'_>, BTreeSet<&str>> {
-    let mut known: BTreeMap<TableRowKey<'_>, BTreeSet<&str>> = BTreeMap::new();
-    let datasets: BTreeSet<&str> = report.sessions.iter().map(|f| f.dataset.as_str()).collect();
-    for row in &report.rows {
-        let of = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
-        for dataset in datasets.iter().filter(|dataset| of(dataset)) {
-            let there = row.values.iter().filter(|(_, value)| value.number().is_some());
-            let place = (*dataset, row.strategy.as_str(), row.window.as_str());
-            known.entry(place).or_default().extend(there.map(|(id, _)| id.as_str()));
-        }
-    }
-    known
-}
-
-/// A row with its figures of these measures.
-fn unit_row(
-    facts: &[SessionFacts],
-    key: &RowKey,
-    row: &TableRow,
-    specs: impl Iterator<Item = &'static Spec>,
-) -> UnitRow {
+/// A row with the figures of its sessions; a measure that the row has no figure of is left out.
+fn unit_row(facts: &[SessionFacts], key: &RowKey, row: &TableRow) -> UnitRow {
     let of_dataset = |at: &usize| facts[*at].dataset == key.dataset;
     let positions: Vec<usize> = (0..facts.len()).filter(of_dataset).collect();
     let mut figures = BTreeMap::new();
-    for spec in specs {
+    for spec in MEASURES.iter() {
         let own: Vec<(usize, Contribution)> = row.contributions(spec).collect();
-        if own.iter().any(|(_, own)| matches!(own, Contribution::Unknown(_))) {
-            continue;
-        }
+        let is_unknown = own.iter().any(|(_, own)| matches!(own, Contribution::Unknown(_)));
         let each = own.into_iter().filter_map(|(at, own)| Some((at, figure(spec.pool, own)?)));
         let mut own: BTreeMap<usize, Figure> = each.collect();
+        if is_unknown || own.is_empty() || row.mixes_times(spec) {
+            continue;
+        }
         let in_order = positions.iter().map(|at| own.remove(at)).collect();
         figures.insert(spec.id().to_owned(), in_order);
     }

@@ -13,7 +13,7 @@ use crate::statistics::pooling::{Scores, owner};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Absent, Cell, CellOutcome, CellRows, FULL, LatencySource, Manifest, QuestionKind, RECORDED,
-    RepeatedTexts, RowKind, RunResults, SessionFacts, SessionResults, UnusableReplies,
+    RepeatedTexts, RowKind, RunResults, SessionFacts, SessionResults, UnusableReplies, catalogue,
 };
 use recap_core::text::counted;
 
@@ -249,6 +249,11 @@ impl TableRow {
     /// The role of the row, with all of its cells known.
     pub fn row_kind(&self) -> RowKind {
         row_kind_with(self.row_kind, &self.replies)
+    }
+
+    /// Whether a measure is a wait, and the waits of the row have several sources.
+    pub fn mixes_times(&self, spec: &Spec) -> bool {
+        spec.measure == catalogue::BLOCKING_MS_P95 && self.latencies.len() > 1
     }
 
     /// The contribution of each of its sessions to a measure.
