@@ -218,9 +218,9 @@ fn the_number_of_sessions_decides_the_conclusions() {
     for (n, values) in [(2, vec![0.5, 1.0]), (3, vec![0.5, 0.5, 1.0])] {
         assert_eq!(interval(n), (Interval::Dots { values }, AgainstFull::Descriptive));
     }
-    assert!(matches!(interval(6), (Interval::Student { .. }, AgainstFull::Undecided)));
-    assert!(matches!(interval(12), (Interval::Student { .. }, AgainstFull::Inferior)));
-    assert!(matches!(interval(20), (Interval::Wider { .. }, AgainstFull::Inferior)));
+    assert!(matches!(interval(6), (Interval::Bounds { .. }, AgainstFull::Undecided)));
+    assert!(matches!(interval(12), (Interval::Bounds { .. }, AgainstFull::Inferior)));
+    assert!(matches!(interval(20), (Interval::Bounds { .. }, AgainstFull::Inferior)));
 }
 
 #[test]

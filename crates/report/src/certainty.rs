@@ -3,10 +3,7 @@
 
 use super::document::{Part, TableOf, absent, figures, names, words};
 use super::{block, number, plain};
-use recap_core::model::{
-    BillErrors, Family, PanelAgreement, Primary, Report, SessionFacts, TestOutcome, Tested,
-    Validation,
-};
+use recap_core::model::{Family, PanelAgreement, Primary, Report, TestOutcome, Tested};
 use recap_core::text::form_for;
 use recap_core::wording;
 
@@ -101,47 +98,20 @@ pub(super) fn panel_sentence(panel: &PanelAgreement) -> String {
     )
 }
 
-/// Sessions whose bill is listed.
-const CHECKED: usize = 12;
-
-/// How far the simulated bill is from the recorded one: one row per session with reported usage,
-/// the worst first; nothing in a run without any. The instrument proves itself on the reader's own
-/// recordings (reference §2).
-pub(super) fn bill_errors(report: &Report) -> Vec<Part> {
-    let errors = |facts: &SessionFacts| facts.validation.as_ref().map(Validation::errors);
-    let checked = report.sessions.iter().filter_map(|facts| Some((facts, errors(facts)?)));
-    let mut checked: Vec<(&SessionFacts, BillErrors)> = checked.collect();
-    if checked.is_empty() {
-        return Vec::new();
-    }
-    // Stable: sessions with equal errors stay in the order of their names.
-    checked.sort_by(|(_, a), (_, b)| b.size().total_cmp(&a.size()));
-    let fine = checked.iter().filter(|(_, errors)| !errors.are_far_off()).count();
-    let head = format!(
-        "The row `recorded` sends what the recording really sent: its bill less what the provider \
-         reported, of what was reported; {fine} of {} within 5 % in all of them (! marks the others).",
-        block::counted(checked.len(), "session")
-    );
-    let more = checked.len().saturating_sub(CHECKED);
-    let more = (more > 0).then(|| Part::Text(format!("and {more} more: validation.csv.")));
-    let signed = |error: Option<f64>| match error {
-        Some(error) if error.abs() > BillErrors::FAR_OFF => format!("!{}", number::error(error)),
-        Some(error) => number::error(error),
-        None => absent(),
-    };
-    let table = TableOf::new("Errors of the simulated bill", checked.into_iter().take(CHECKED))
-        .column(names("session"), |(facts, _)| facts.session.clone())
-        .column(figures("tokens"), |(_, errors)| signed(errors.tokens))
-        .column(figures("reads"), |(_, errors)| signed(errors.reads))
-        .column(figures("writes"), |(_, errors)| signed(errors.writes))
-        .column(figures("dollars"), |(_, errors)| signed(errors.usd));
-    let mut parts = vec![
-        Part::heading("The simulated bill against the reported one"),
-        Part::Text(head),
-        table.part(),
-    ];
-    parts.extend(more);
-    parts
+/// How far the simulated bill is from the recorded one, over the sessions with reported usage;
+/// nothing without any. The instrument proves itself on the reader's own recordings (reference §2).
+pub(super) fn bill_errors(report: &Report) -> Option<Part> {
+    let checked = report.sessions.iter().filter_map(|facts| facts.validation.as_ref());
+    let (off, fine): (Vec<_>, Vec<_>) = checked.partition(|bill| bill.errors().are_far_off());
+    let all = off.len() + fine.len();
+    (all > 0).then(|| {
+        Part::Text(format!(
+            "The bill of what the recording really sent, as simulated, is within 5 % of what the \
+             provider reported in {} of {}, in tokens, reads, writes and dollars: validation.csv.",
+            fine.len(),
+            block::counted(all, "session")
+        ))
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! `junit.xml`: the gate's rules and what failed as test cases, for what shows test
-//! results beside a build.
+//! `junit.xml`: the gate's rules, and what an interrupted run lacks, as test cases for what shows
+//! test results beside a build.
 //!
 //! No case takes time of its own and no clock is read, so every `time` is 0 and
 //! the same run gives the same bytes.
@@ -10,8 +10,8 @@ use std::time::Duration;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::gate::place;
-use super::{RenderInput, block, plain};
-use recap_core::model::{Check, CheckOutcome, Gate, Missing, Report, StrategyRow, UndecidedPolicy};
+use super::{RenderInput, plain};
+use recap_core::model::{Check, CheckOutcome, Gate, Missing, UndecidedPolicy};
 
 /// `junit.xml`.
 pub(super) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
@@ -21,7 +21,6 @@ pub(super) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()
     junit.set_time(Duration::ZERO);
     junit.add_test_suites(report.missing.iter().map(incomplete));
     junit.add_test_suites(report.gate.iter().map(gate));
-    junit.add_test_suites(broken_rows(report));
     let mut bytes = Vec::new();
     junit.serialize(&mut bytes).expect("writing to memory cannot fail");
     out.write_all(&bytes)
@@ -102,27 +101,6 @@ fn status(check: &Check, policy: UndecidedPolicy) -> TestCaseStatus {
             skipped(format!("undecided: {reason}"))
         }
     }
-}
-
-/// A suite for each table in which something failed, with a case for each such row.
-fn broken_rows(report: &Report) -> Vec<TestSuite> {
-    let suites = block::blocks(report).into_iter().map(|block| {
-        let rows = block.rows.iter().filter(|row| !row.failed.is_empty());
-        suite(
-            &format!("{} at {}", plain::line(block.dataset), block::at(block.window)),
-            rows.map(|row| broken_row(row)),
-        )
-    });
-    suites.filter(|suite| !suite.test_cases.is_empty()).collect()
-}
-
-/// Cells that failed, so that a strategy is judged by fewer sessions than it says.
-fn broken_row(row: &StrategyRow) -> TestCase {
-    let errors: Vec<String> = row.failed.iter().map(|error| plain::line(error)).collect();
-    let reason = format!("{} failed", block::counted(errors.len(), "cell"));
-    let status = broken(NonSuccessKind::Error, reason);
-    let name = format!("{}: every cell runs through", plain::line(&row.strategy));
-    case(name, status, errors.join("; "))
 }
 
 #[cfg(test)]

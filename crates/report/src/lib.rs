@@ -17,7 +17,6 @@ use recap_core::wording::number;
 
 use sheet::{cells, cuts as at_cuts, questions as asked, rows};
 
-mod bill;
 mod block;
 mod calibration;
 mod certainty;

@@ -28,10 +28,6 @@ const COLUMNS: &Columns<fn(&&SaverRow) -> Field> = &[
     ("cache_breaks", |row| row.cache_breaks.into()),
     ("full_usd", |row| dollars(row, |money| money.full_usd)),
     ("cost_usd", |row| dollars(row, |money| money.usd)),
-    ("at_input_usd", |row| dollars(row, |money| money.at_input_usd)),
-    ("at_cached_usd", |row| dollars(row, |money| money.at_cached_usd)),
-    ("rewritten_usd", |row| dollars(row, |money| money.rewritten_usd)),
-    ("net_usd", |row| dollars(row, SaverSavings::net_usd)),
     ("saved_usd", |row| dollars(row, SaverSavings::saved_usd)),
     ("added_ms_median", |row| row.added_ms.map(|(median, _)| median).into()),
     ("added_ms_p95", |row| row.added_ms.map(|(_, high)| high).into()),
@@ -51,7 +47,7 @@ fn recovered(row: &SaverRow, of: fn(&SaverRecovery) -> u64) -> Field {
 /// Tools of one saver that have a row.
 const TOOLS: usize = 5;
 
-/// The four accountings of each saver, what it cut, and what its own tool brings back; nothing in a
+/// What each saver claims and comes to, what it cut, and what its own tool brings back; nothing in a
 /// run without savers.
 pub(super) fn parts(report: &Report) -> Vec<Part> {
     if report.savers.is_empty() {
@@ -60,20 +56,19 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     let mut parts = vec![
         Part::heading("What token savers save"),
         Part::text(
-            "The same removed tokens by four ways of counting, against the whole conversation. Input \
-             price: as if none of it were cached. In the cache: at what the whole conversation pays \
-             for a token of that request, most of which it reads from the cache. Net: the same, less \
-             what is paid for writing anew what stands after an edit. Bill: what the sessions cost \
-             less, which alone is saved; a minus sign says that they cost more.",
+            "Against the whole conversation: what the saver says it saves, the tokens that requests \
+             are smaller by, and what the sessions cost less, which alone is saved; a minus sign \
+             says that they cost more. What stands after an edit that breaks the cache is billed \
+             anew.",
         ),
-        accountings(&report.savers),
+        bills(&report.savers),
     ];
     parts.extend(tools(&report.savers));
     parts.extend(report.savers.iter().filter_map(recovery).map(Part::Text));
     parts
 }
 
-fn accountings(savers: &[SaverRow]) -> Part {
+fn bills(savers: &[SaverRow]) -> Part {
     let several = |of: fn(&SaverRow) -> &String| savers.iter().any(|row| of(row) != of(&savers[0]));
     let tokens = |tokens: f64| {
         let shown = number::tokens(tokens.abs());
@@ -83,11 +78,6 @@ fn accountings(savers: &[SaverRow]) -> Part {
         (Some(usd), _) => number::cents(usd),
         (None, claimed) => claimed.map_or_else(absent, |claimed| tokens(claimed as f64)),
     };
-    let dollars = |of: fn(&SaverSavings) -> f64| {
-        move |row: &&SaverRow| {
-            row.money.as_ref().map_or_else(|_| absent(), |money| number::cents(of(money)))
-        }
-    };
     TableOf::new("What token savers save", savers)
         .column(names("saver"), |row| row.strategy.clone())
         .column_if(several(|row| &row.window), words("window"), |row| row.window.clone())
@@ -96,10 +86,9 @@ fn accountings(savers: &[SaverRow]) -> Part {
         })
         .column(figures("says"), claimed)
         .column(figures("removed"), |row| tokens(row.removed_tokens as f64))
-        .column(figures("input price"), dollars(|money| money.at_input_usd))
-        .column(figures("in the cache"), dollars(|money| money.at_cached_usd))
-        .column(figures("net"), dollars(SaverSavings::net_usd))
-        .column(figures("bill"), dollars(SaverSavings::saved_usd))
+        .column(figures("bill"), |row| {
+            row.money.as_ref().map_or_else(|_| absent(), |money| number::cents(money.saved_usd()))
+        })
         .column(figures("cache breaks").left_out(2), |row| {
             format!("{} of {}", row.cache_breaks, row.requests)
         })

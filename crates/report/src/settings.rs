@@ -5,30 +5,12 @@ use indexmap::IndexMap;
 
 use super::document::{Part, Screen, TableOf, absent, figures, names, terminal, words};
 use super::{block, number};
-use recap_core::model::{CallOutcome, CallRow, Manifest, Provenance, RECORDED, Report, Usage};
-
-/// Names that are listed of each kind.
-const LISTED: usize = 200;
+use recap_core::model::{CallOutcome, CallRow, Manifest, RECORDED, Report, Usage};
 
 /// The section of a report.
 pub(super) fn parts(report: &Report) -> Vec<Part> {
-    let manifest = &report.manifest;
-    let of = |what: &str, all: &[Provenance]| {
-        let listed = all.iter().take(LISTED);
-        let listed = listed.map(|one| [what.to_owned(), one.name.clone(), one.hash.clone()]);
-        let more = all.len().saturating_sub(LISTED);
-        let more = (more > 0)
-            .then(|| [what.to_owned(), format!("and {more} more"), "manifest.json".to_owned()]);
-        listed.chain(more).collect::<Vec<_>>()
-    };
-    let hashes = [of("session", &manifest.sessions), of("strategy", &manifest.strategies)].concat();
-    let hashes = TableOf::new("Hashes of sessions and strategies", hashes).columns([
-        words("what"),
-        names("name"),
-        words("BLAKE3"),
-    ]);
-    let mut parts = vec![settings(manifest)];
-    parts.extend(hashes.folded());
+    let mut parts = vec![settings(&report.manifest)];
+    parts.push(Part::text("Hashes of sessions and strategies are in manifest.json."));
     let calls = model_calls(&report.calls);
     if !calls.is_empty() {
         parts.push(Part::heading("Calls of models"));

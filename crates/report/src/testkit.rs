@@ -327,13 +327,7 @@ pub(super) fn recommended(strategy: &str) -> Recommendation {
 
 /// A token saver whose edits cost more than they save.
 pub(super) fn saver_row(strategy: &str) -> SaverRow {
-    let money = SaverSavings {
-        full_usd: 5.05,
-        usd: 12.49,
-        at_input_usd: 11.45,
-        at_cached_usd: 1.71,
-        rewritten_usd: 4.66,
-    };
+    let money = SaverSavings { full_usd: 5.05, usd: 12.49 };
     let cut = ToolCut { results: 15, cut: 14, tokens_before: 54_000, tokens_after: 11_000 };
     let whole = ToolCut { results: 3, cut: 0, tokens_before: 900, tokens_after: 900 };
     SaverRow {
@@ -377,7 +371,7 @@ pub(super) fn asked() -> Report {
         for (id, x) in known {
             row.values.insert(id.to_owned(), Value::Known(x));
         }
-        let interval = Interval::Student { lo: 50.2, hi: 72.0 };
+        let interval = Interval::Bounds { lo: 50.2, hi: 72.0 };
         row.intervals.insert("continuity".to_owned(), interval);
     }
     report

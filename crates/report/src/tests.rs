@@ -216,15 +216,6 @@ fn validated(errors: &[f64]) -> Report {
 }
 
 #[test]
-fn many_sessions_are_cut_to_the_worst() {
-    let errors: Vec<f64> = (0..15).map(|n| f64::from(n) / 100.0).collect();
-    let shown = wide(&validated(&errors), 100);
-    let shown = &shown[shown.find(" The simulated bill").unwrap()..];
-    assert!(shown.contains("and 3 more: validation.csv."), "{shown}");
-    assert!(shown.contains("session-14  !+14.0 %") && !shown.contains("session-2  "), "{shown}");
-}
-
-#[test]
 fn validation_csv_has_sums_errors_and_counts() {
     let text = file(&validated(&[0.1]), "validation.csv");
     let mut lines = text.lines();

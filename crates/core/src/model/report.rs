@@ -36,15 +36,8 @@ pub enum Interval {
         /// Values by cluster, ascending.
         values: Vec<f64>,
     },
-    /// Six or more: 95 % t interval over clusters.
-    Student {
-        /// Lower bound of the interval.
-        lo: f64,
-        /// Upper bound of the interval.
-        hi: f64,
-    },
-    /// Twenty or more: the wider of BCa and t.
-    Wider {
+    /// Six or more: a 95 % interval over clusters, from twenty on the wider of t and BCa.
+    Bounds {
         /// Lower bound of the interval.
         lo: f64,
         /// Upper bound of the interval.
@@ -56,7 +49,7 @@ impl Interval {
     /// Both bounds, where there is an interval.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
-            Interval::Student { lo, hi } | Interval::Wider { lo, hi } => Some((*lo, *hi)),
+            Interval::Bounds { lo, hi } => Some((*lo, *hi)),
             Interval::Dots { .. } => None,
         }
     }

@@ -75,27 +75,16 @@ pub struct SaverRecovery {
     pub tokens: u64,
 }
 
-/// What a token saver's removed tokens are worth, in USD, by ways of counting that are in use.
+/// What the sessions of a token saver cost in USD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, AddAssign)]
 pub struct SaverSavings {
     /// Bill of the whole conversations.
     pub full_usd: f64,
     /// Bill of what arrived behind the saver.
     pub usd: f64,
-    /// The removed tokens at the price of uncached input.
-    pub at_input_usd: f64,
-    /// The removed tokens at what the whole conversation pays for a token of the same request.
-    pub at_cached_usd: f64,
-    /// What was paid above reading for tokens that were written anew after the saver's edits.
-    pub rewritten_usd: f64,
 }
 
 impl SaverSavings {
-    /// The removed tokens at their price in the cache, less what was written anew.
-    pub fn net_usd(&self) -> f64 {
-        self.at_cached_usd - self.rewritten_usd
-    }
-
     /// What the whole bill is smaller by; negative where it is larger.
     pub fn saved_usd(&self) -> f64 {
         self.full_usd - self.usd

@@ -58,7 +58,7 @@ fn told(saver: &SaverRow, kept: Option<String>, failure: Option<&str>, over: f64
 
 /// The bill of the sessions against that of the whole conversation.
 fn billed(money: &SaverSavings, over: f64) -> String {
-    let SaverSavings { usd, full_usd, .. } = *money;
+    let SaverSavings { usd, full_usd } = *money;
     let share = if full_usd > 0.0 { usd / full_usd - 1.0 } else { 0.0 };
     let percent = number::percent(share.abs());
     let over = (over > 0.0).then(|| format!(", {over:.0} requests over the limit"));
@@ -119,7 +119,7 @@ mod tests {
             removed_tokens: 9_000,
             rewritten_tokens: 0,
             cache_breaks: 0,
-            money: Ok(SaverSavings { full_usd: 2.0, usd: 2.5, ..SaverSavings::default() }),
+            money: Ok(SaverSavings { full_usd: 2.0, usd: 2.5 }),
             added_ms: Some((40.0, 90.0)),
             tools: Vec::new(),
             recovery: None,
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn bill_is_set_against_the_claim() {
-        let money = |usd| Ok(SaverSavings { full_usd: 2.0, usd, ..SaverSavings::default() });
+        let money = |usd| Ok(SaverSavings { full_usd: 2.0, usd });
         for (row, expected) in [
             (
                 saver(),

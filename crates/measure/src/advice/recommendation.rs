@@ -370,7 +370,7 @@ fn range_kept(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
             "from session to session"
         }
         Interval::Dots { .. } => "from project to project",
-        Interval::Student { .. } | Interval::Wider { .. } => "(95 % interval)",
+        Interval::Bounds { .. } => "(95 % interval)",
     };
     let lo = kept(run.primary, lo);
     let hi = kept(run.primary, hi);

@@ -203,7 +203,7 @@ fn range_of_what_is_kept() {
         [
             ("of each of three sessions", dots(&[20.0, 50.0, 90.0])),
             ("of each of two projects", dots(&[20.0, 50.0])),
-            ("an interval", of(Interval::Student { lo: 30.0, hi: 40.0 })),
+            ("an interval", of(Interval::Bounds { lo: 30.0, hi: 40.0 })),
         ],
     );
 }

@@ -1,22 +1,12 @@
-//! What token savers come to: what they say they save against what is billed, by four ways of
-//! counting that are in use, each over the sessions that the saver and `full` both finished.
-//!
-//! With r for a request, F and S for what the whole conversation and what arrived behind the saver
-//! are billed for it, the tokens removed are R = Σ (F tokens − S tokens), and the four are
-//!
-//! - at the input price: Σ (F tokens − S tokens) × the price of uncached input;
-//! - at the price in the cache: Σ (F tokens − S tokens) × (F dollars ÷ F tokens), since most of a
-//!   conversation is read from the cache;
-//! - net of rewriting: the same less what was written anew after an edit had broken the cache:
-//!   tokens rewritten × (their price − the price of reading them);
-//! - the whole bill: F dollars − S dollars, of the whole session.
+//! What token savers come to: what they say they save against what is billed, over the sessions
+//! that the saver and `full` both finished.
 
 use std::collections::BTreeMap;
 
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, Buckets, Cell, CellRows, FULL, Manifest, RunResults, SaverRow, SaverSavings,
-    SessionFacts, ToolCut,
+    Absent, Cell, CellRows, FULL, Manifest, RunResults, SaverRow, SaverSavings, SessionFacts,
+    ToolCut,
 };
 
 use crate::figures::money::{Account, BillingModels};
@@ -139,7 +129,7 @@ impl Sum {
     }
 }
 
-/// The four ways of counting for one session.
+/// Both bills of one session.
 fn money(
     rows: &CellRows,
     full: &CellRows,
@@ -147,40 +137,8 @@ fn money(
     billed_as: &str,
     prices: &PriceList,
 ) -> Result<SaverSavings, Absent> {
-    let mut own = Account::of(rows, facts, billed_as, prices)?;
-    let mut whole = Account::of(full, facts, billed_as, prices)?;
-    let mut sum =
-        SaverSavings { full_usd: whole.session()?, usd: own.session()?, ..SaverSavings::default() };
-    let (bill, full_bill) = (own.bill, whole.bill);
-    let billed = bill.requests.iter().zip(&full_bill.requests);
-    for ((own_bill, full_bill), request) in billed.zip(&facts.requests) {
-        let (Some(own_bill), Some(full_bill)) = (own_bill, full_bill) else { continue };
-        let (prompt, before) = (&own_bill.prompt.billed, &full_bill.prompt.billed);
-        let (sent, full_sent) = (prompt.prompt(), before.prompt());
-        let removed = full_sent as f64 - sent as f64;
-        let mut price = |buckets| whole.price(full_bill, &buckets, 0, request.at);
-        let input = Buckets { uncached: full_sent.abs_diff(sent), ..Buckets::default() };
-        sum.at_input_usd += price(input)? * removed.signum();
-        if full_sent > 0 {
-            sum.at_cached_usd += price(*before)? * removed / full_sent as f64;
-        }
-        let anew = own_bill.rewritten;
-        let written = Buckets { read: 0, ..anew_as(prompt, anew) };
-        let read = Buckets { read: anew, ..Buckets::default() };
-        sum.rewritten_usd += price(written)? - price(read)?;
-    }
-    Ok(sum)
-}
-
-/// Tokens that are billed as new, in the bucket in which most of what is new in a prompt is.
-fn anew_as(prompt: &Buckets, tokens: u64) -> Buckets {
-    let Buckets { uncached, write, write_1h, .. } = *prompt;
-    let none = Buckets::default();
-    match uncached.max(write).max(write_1h) {
-        most if most == uncached => Buckets { uncached: tokens, ..none },
-        most if most == write => Buckets { write: tokens, ..none },
-        _ => Buckets { write_1h: tokens, ..none },
-    }
+    let usd = |rows| Account::of(rows, facts, billed_as, prices)?.session();
+    Ok(SaverSavings { full_usd: usd(full)?, usd: usd(rows)? })
 }
 
 #[cfg(test)]
@@ -204,13 +162,8 @@ mod tests {
         savers(&manifest, &facts, &RunResults::new(cells, []))
     }
 
-    #[track_caller]
-    fn near(value: f64, expected: f64) {
-        assert!((value - expected).abs() < 1e-12, "{value}, not {expected}");
-    }
-
     #[test]
-    fn removed_tokens_are_counted_four_ways() {
+    fn claims_and_bills_of_sessions_are_summed() {
         let cut = |cut, tokens_before, tokens_after| ToolCut {
             results: 2,
             cut,
@@ -238,15 +191,9 @@ mod tests {
         assert_eq!(row.tools[0], ("Read".to_owned(), read));
         assert_eq!(row.recovery, Some(SaverRecovery { tried: 4, found: 2, tokens: 80 }));
         let money = row.money.as_ref().unwrap();
-        // In thousandths of a dollar, twice: 200 × 4 ÷ 1,000.
-        near(money.at_input_usd, 2.0 * 0.000_8);
-        // The whole conversation pays 0.12 and 1.5 for 600 tokens: 1.62 × 200 ÷ 600.
-        near(money.at_cached_usd, 2.0 * 0.000_54);
-        // 200 tokens at 5 instead of 0.4.
-        near(money.rewritten_usd, 2.0 * 0.000_92);
-        near(money.net_usd(), 2.0 * -0.000_38);
-        // 3.52 less 3.9.
-        near(money.saved_usd(), 2.0 * -0.000_38);
+        // In thousandths of a dollar, twice: 3.52 less 3.9.
+        let saved = money.saved_usd();
+        assert!((saved + 2.0 * 0.000_38).abs() < 1e-12, "{saved}");
     }
 
     #[test]
@@ -264,15 +211,5 @@ mod tests {
         assert_eq!((row.claimed_tokens, row.added_ms, row.recovery), (None, None, None));
         let [row] = &rows(vec![full("b").build(), broken], &["b"])[..] else { panic!("one row") };
         assert_eq!(row.money, Err(Absent::CellsFailed));
-    }
-
-    #[test]
-    fn new_tokens_cost_what_the_prompt_paid() {
-        let of = |uncached, write, write_1h| {
-            let prompt = Buckets { uncached, write, write_1h, ..Buckets::default() };
-            let anew = anew_as(&prompt, 7);
-            (anew.uncached, anew.write, anew.write_1h)
-        };
-        assert_eq!([of(3, 0, 0), of(1, 2, 0), of(1, 2, 3)], [(7, 0, 0), (0, 7, 0), (0, 0, 7)]);
     }
 }

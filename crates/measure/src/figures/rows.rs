@@ -16,7 +16,7 @@ use crate::figures::table::{RowKey, RowView, SessionTable};
 use crate::findings::Evidence;
 use crate::measures::{MEASURES, spec_of};
 use crate::statistics::pooling::{Scores, paired, weighed};
-use crate::statistics::{Bounds, Clusters, FEWEST_FOR_RESAMPLES, within};
+use crate::statistics::{Bounds, Clusters, within};
 
 /// The measure that ranks: continuity where there are questions, else what is kept
 /// at cuts (how-it-works §45), and reference recall in a run without cuts.
@@ -203,13 +203,9 @@ impl Builder<'_> {
         match clusters.n() {
             0..=1 => None,
             2..=5 => Some(Interval::Dots { values: clusters.means() }),
-            n => {
+            _ => {
                 let (lo, hi) = within(clusters.confidence(self.manifest.seed)?, least, most);
-                Some(if n < FEWEST_FOR_RESAMPLES {
-                    Interval::Student { lo, hi }
-                } else {
-                    Interval::Wider { lo, hi }
-                })
+                Some(Interval::Bounds { lo, hi })
             }
         }
     }

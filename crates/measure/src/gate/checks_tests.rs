@@ -253,7 +253,7 @@ fn row(row_kind: RowKind) -> StrategyRow {
         [("recall", 0.75), ("tokens_sent", f64::INFINITY), ("sessions", 3.0), ("overflows", 3.0)];
     let mut row = entry_at(("25%", 9.0), "x", None, &figures).row;
     row.values.insert("peak_tokens".to_owned(), Value::Absent(Absent::NoRequest));
-    row.intervals.insert("recall".to_owned(), Interval::Student { lo: 0.5, hi: 0.9 });
+    row.intervals.insert("recall".to_owned(), Interval::Bounds { lo: 0.5, hi: 0.9 });
     StrategyRow { row_kind, ..row }
 }
 

@@ -15,14 +15,13 @@ use askama::Template;
 use super::document::{Part, html, listed};
 use super::gate::{self, GateVerdict};
 use super::{
-    RenderInput, bill, block, certainty, comparison, cuts, plain, questions, receipt, savers,
-    sessions, settings, sizes, table, tuned,
+    RenderInput, block, certainty, comparison, cuts, plain, questions, receipt, savers, sessions,
+    settings, sizes, table, tuned,
 };
 use recap_core::model::{Comparison, Primary, Report, Setting, Severity, SizeCurve};
 
 mod curve;
 mod embedded;
-mod frontier;
 mod scatter;
 mod session;
 mod session_shape;
@@ -146,7 +145,7 @@ fn answer(report: &Report, blocks: &[block::Block<'_>], open: Option<&block::Blo
     let lead = [Some(lead), harness].into_iter().flatten().filter(|text| !text.is_empty());
     let chosen = report.recommendation.as_ref().and_then(|of| of.row.as_ref());
     let drawing = match (&report.tuned, sized(report)) {
-        (Some(tuned), _) => frontier::svg(tuned),
+        (Some(tuned), _) => scatter::settings(tuned),
         (None, Some(curve)) => Some(curve::drawn(curve)),
         // What is kept and the bill come from the same replay.
         (None, None) if report.primary == Primary::Continuity => open.and_then(|block| {
@@ -250,7 +249,7 @@ fn today(report: &Report) -> Vec<Part> {
     [Part::Text(sentence)].into_iter().chain(rebuilt).chain([tables]).collect()
 }
 
-/// Every table with what its bills are for. Only the one of the answer stands open.
+/// Every table. Only the one of the answer stands open.
 fn compared(
     report: &Report,
     blocks: &[block::Block<'_>],
@@ -264,10 +263,9 @@ fn compared(
     }
     let observed = block::findings(report, Severity::Observation);
     parts.extend((!observed.is_empty()).then_some(Part::List(observed)));
-    for (block, bills) in blocks.iter().zip(bill::tables(report, blocks)) {
+    for block in blocks {
         let mut inside = table::compared(report, block);
         inside.push(table::meanings(&table::all_columns(report.primary, &block.rows)));
-        inside.extend(bills);
         let heading = table::heading(report, block);
         if open.is_some_and(|open| std::ptr::eq(open, block)) {
             parts.push(Part::Heading(heading));
@@ -311,12 +309,10 @@ fn trust(report: &Report) -> Vec<Part> {
     let limits = block::findings(report, Severity::Limit);
     parts.extend(listed("Limits of every figure here", limits));
     parts.extend(report.panel.iter().map(|panel| Part::Text(certainty::panel_sentence(panel))));
-    for document in
-        [certainty::bill_errors(report), report.family.iter().flat_map(certainty::parts).collect()]
-    {
-        let title = heading(&document).to_owned();
-        let inside = without_heading(&document).to_vec();
-        parts.extend((!inside.is_empty()).then_some(Part::Folded(title, inside)));
+    parts.extend(certainty::bill_errors(report));
+    if let Some(family) = &report.family {
+        let tests = certainty::parts(family);
+        parts.push(Part::Folded(heading(&tests).to_owned(), without_heading(&tests).to_vec()));
     }
     parts
 }

@@ -200,7 +200,7 @@ fn ranges(report: &Report, rows: &[&StrategyRow]) -> Option<&'static str> {
     let interval = rows.iter().find_map(|row| row.intervals.get(report.primary.id()))?;
     Some(match interval {
         Interval::Dots { .. } => "a…b: lowest to highest",
-        Interval::Student { .. } | Interval::Wider { .. } => "[a–b]: 95 % interval",
+        Interval::Bounds { .. } => "[a–b]: 95 % interval",
     })
 }
 

@@ -110,9 +110,7 @@ pub(super) fn notes(rows: &[&StrategyRow], report: &Report) -> Vec<String> {
         Interval::Dots { .. } => {
             (0, "a…b: lowest and highest session or project; too few for an interval.")
         }
-        Interval::Student { .. } | Interval::Wider { .. } => {
-            (1, "[a–b]: 95 % interval over sessions or projects.")
-        }
+        Interval::Bounds { .. } => (1, "[a–b]: 95 % interval over sessions or projects."),
     });
     let signs: BTreeSet<(u8, &str)> = signs.collect();
     let mut notes: Vec<String> = signs.into_iter().map(|(_, sign)| sign.to_owned()).collect();

@@ -56,8 +56,8 @@ pub(crate) fn cut(mut report: Report) -> Report {
         ] {
             row.values.insert(id.to_owned(), Value::Known(x));
         }
-        row.intervals.insert("added_at_cut".to_owned(), Interval::Student { lo: -0.02, hi: 0.27 });
-        row.intervals.insert("facts_kept".to_owned(), Interval::Student { lo: 0.1, hi: 0.3 });
+        row.intervals.insert("added_at_cut".to_owned(), Interval::Bounds { lo: -0.02, hi: 0.27 });
+        row.intervals.insert("facts_kept".to_owned(), Interval::Bounds { lo: 0.1, hi: 0.3 });
     }
     let prune = report.rows.iter().find(|row| row.strategy == "prune").expect("it is a strategy");
     let strategy = "no-summary:prune".to_owned();
