@@ -33,7 +33,7 @@ pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
 /// What may not be found in a run.
 #[derive(Debug, Args)]
 pub(super) struct GateOptions {
-    /// Exit with 1 where MEASURE[KIND]@STRATEGY on DATASET at WINDOW is below (<, <=) or above (>,
+    /// Exit with 1 where MEASURE@STRATEGY on DATASET at WINDOW is below (<, <=) or above (>,
     /// >=) a number or `baseline` (`facts_kept@prune < 0.5`); repeat for several
     #[arg(long, value_name = "RULE")]
     fail_on: Vec<String>,
