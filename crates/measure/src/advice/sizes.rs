@@ -14,6 +14,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::advice::agent_settings::{AgentSetting, public_quantities, threshold};
 use crate::receipt::{aside, receipt};
+use crate::statistics::pooling::families;
 use crate::statistics::{Bounds, Clusters, percentile_interval, quantiles};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
@@ -136,7 +137,11 @@ pub fn curve(
         let no_price = |(_, why): &(_, Absent)| NoCurve::NoPrice { why: why.to_string() };
         return Err(unpriced.map_or(NoCurve::NoUsage, no_price));
     }
-    let families = units(&tracks, facts, false);
+    let units = |by_project: bool| {
+        let sessions = tracks.iter().enumerate().map(|(at, track)| (&facts[track.session], at));
+        families(sessions, by_project)
+    };
+    let families = units(false);
     if families.len() < FEWEST_FAMILIES {
         return Err(NoCurve::Few { families: families.len() as u64 });
     }
@@ -155,7 +160,7 @@ pub fn curve(
     let mut rng = ChaCha8Rng::seed_from_u64(manifest.seed);
     let fold = Fold {
         today: tracks.iter().map(|track| track.walk(&measured.quantities, None)).collect(),
-        units: units(&tracks, facts, by_project),
+        units: units(by_project),
         amounts: (0..AMOUNTS).map(|_| measured.drawn(&mut rng)).collect(),
         seed: manifest.seed,
         tracks: &tracks,
@@ -229,19 +234,6 @@ fn sizes(
         sizes.remove(near.unwrap_or(1));
     }
     Ok(sizes)
-}
-
-/// Positions of the tracks of each family or project.
-fn units(tracks: &[Track<'_>], facts: &[SessionFacts], by_project: bool) -> Vec<Vec<usize>> {
-    let mut units: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
-    for (at, track) in tracks.iter().enumerate() {
-        let own = &facts[track.session];
-        let family = own.receipt.as_ref().and_then(|receipt| receipt.family.as_deref());
-        let project = own.cluster.as_deref().filter(|_| by_project);
-        let shared = project.or(family).map(|name| ("shared", name));
-        units.entry(shared.unwrap_or(("alone", &own.session))).or_default().push(at);
-    }
-    units.into_values().collect()
 }
 
 /// The fold over all sessions.

@@ -6,10 +6,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::findings::Evidence;
+use crate::statistics::pooling::families;
 use crate::statistics::{Clusters, FEWEST_FOR_AN_INTERVAL, Weighted};
 use recap_core::model::{
-    Admission, CellOutcome, Grid, Manifest, Measure, Ranged, SIDECHAIN, SessionFacts, SessionRow,
-    Tuned, TunedHalf, TunedSessions, TunedSetting, catalogue,
+    Admission, CellOutcome, Grid, Manifest, Measure, Ranged, SessionFacts, SessionRow, Tuned,
+    TunedHalf, TunedSessions, TunedSetting, catalogue,
 };
 use recap_core::text::counted;
 use recap_core::wording::number;
@@ -64,23 +65,6 @@ pub(crate) fn tuned(run: &Evidence<'_>, rows: &[SessionRow]) -> Option<Tuned> {
 /// Sessions by what stays together.
 type Units = Vec<Vec<usize>>;
 
-/// Sessions by project. A session that names none, or if those are not asked for, is one with its
-/// forks and subagents.
-fn groups(facts: &[SessionFacts], sessions: &[usize], by_project: bool) -> Units {
-    let mut groups: BTreeMap<(&str, &str, &str), Vec<usize>> = BTreeMap::new();
-    for at in sessions {
-        let own = &facts[*at];
-        let family = own.receipt.as_ref().and_then(|receipt| receipt.family.as_deref());
-        let parent = || own.session.split_once(SIDECHAIN).map_or(&*own.session, |(one, _)| one);
-        let (kind, name) = match own.cluster.as_deref().filter(|_| by_project) {
-            Some(project) => ("project", project),
-            None => ("session", family.unwrap_or_else(parent)),
-        };
-        groups.entry((&own.dataset, kind, name)).or_default().push(*at);
-    }
-    groups.into_values().collect()
-}
-
 fn requests<'a>(facts: &[SessionFacts], sessions: impl IntoIterator<Item = &'a usize>) -> usize {
     sessions.into_iter().map(|at| facts[*at].requests.len()).sum()
 }
@@ -89,10 +73,11 @@ fn requests<'a>(facts: &[SessionFacts], sessions: impl IntoIterator<Item = &'a u
 /// with most requests first, go to the half that has fewer requests so far. Where one project is
 /// known at most, sessions do.
 fn split(facts: &[SessionFacts], sessions: &[usize]) -> (bool, [Units; 2]) {
-    let projects = groups(facts, sessions, true);
+    let groups = |by_project| families(sessions.iter().map(|at| (&facts[*at], *at)), by_project);
+    let projects = groups(true);
     let named = projects.iter().filter(|one| facts[one[0]].cluster.is_some()).count();
     let by_project = named > 1;
-    let mut units = groups(facts, sessions, by_project);
+    let mut units = groups(by_project);
     units.sort_by_key(|one| Reverse(requests(facts, one)));
     let (mut halves, mut sums) = ([Units::new(), Units::new()], [0, 0]);
     for one in units {
@@ -107,7 +92,7 @@ fn split(facts: &[SessionFacts], sessions: &[usize]) -> (bool, [Units; 2]) {
 /// sessions.
 fn clusters(facts: &[SessionFacts], half: &Units, by_project: bool) -> Units {
     if by_project && half.len() < FEWEST_FOR_AN_INTERVAL {
-        groups(facts, &half.concat(), false)
+        families(half.iter().flatten().map(|at| (&facts[*at], *at)), false)
     } else {
         half.clone()
     }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::statistics::{Clusters, Weighted};
-use recap_core::model::SessionFacts;
+use recap_core::model::{SIDECHAIN, SessionFacts};
 
 /// Data set and name of a project or developer.
 pub type Owner<'a> = (&'a str, &'a str);
@@ -27,6 +27,23 @@ pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Ve
         groups.entry((owner, alone)).or_default().push(one);
     }
     groups.into_values().collect()
+}
+
+/// Sessions that stay together, each by what stands for it: those of a project, if projects are
+/// asked for and it names one, else a session with its forks and subagents.
+pub fn families<'a, T>(
+    sessions: impl Iterator<Item = (&'a SessionFacts, T)>,
+    by_project: bool,
+) -> Vec<Vec<T>> {
+    let mut families: BTreeMap<(bool, &str, &str), Vec<T>> = BTreeMap::new();
+    for (own, one) in sessions {
+        let family = own.receipt.as_ref().and_then(|receipt| receipt.family.as_deref());
+        let shared = own.cluster.as_deref().filter(|_| by_project).or(family);
+        let (parent, _) = own.session.split_once(SIDECHAIN).unwrap_or((&own.session, ""));
+        let place = shared.map_or((false, &*own.dataset, parent), |name| (true, "", name));
+        families.entry(place).or_default().push(one);
+    }
+    families.into_values().collect()
 }
 
 /// Fewest facts of a cluster of its own (how-it-works §46). Below, a single fact moves
