@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Evidence, joined};
+use super::{Evidence, among_cells, joined};
 use crate::figures::rows::Entry;
 use recap_core::model::{
     Answer, Cell, Fallbacks, FilterAnswers, Finding, Primary, QuestionRow, RowKind, Source,
@@ -23,6 +23,7 @@ pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     found.extend(unchecked(run));
     found.extend(no_answers_or_grades(run));
     found.extend(offline_summaries(run));
+    found.extend(summaries_of_a_model(run));
     found.extend(uncalibrated(run));
     found.extend(unusable_replies(run));
     found.extend(idle_compactions(run));
@@ -157,6 +158,46 @@ fn offline_summaries(run: &Evidence<'_>) -> Option<Finding> {
         run.manifest.compactor
     );
     Some(Finding::limit("offline_roles", text))
+}
+
+/// What a comparison of words may not see in the summaries of a model.
+fn summaries_of_a_model(run: &Evidence<'_>) -> Option<Finding> {
+    let manifest = run.manifest;
+    let strategies = summed_up(run)?;
+    let has_models = [manifest.answered_by(), manifest.graded_by()] == [Source::Model; 2];
+    let about = match run.primary {
+        Primary::FactsKept => {
+            "a fact counts as kept where its identifier stands among its own words, so a sentence \
+             that denies it or takes another subject may count too (in a trial 0.83 and 0.44 of the \
+             facts)"
+        }
+        Primary::Continuity if !has_models => {
+            "words are compared without a model, so what is said otherwise counts as lost, and \
+             scores are too low rather than too high"
+        }
+        _ => return None,
+    };
+    let text = format!("{} wrote the summaries of {strategies}: {about}", manifest.compactor);
+    Some(Finding::limit("offline_roles", text))
+}
+
+/// The strategies for which a model wrote summaries, in a whole session or at a cut.
+fn summed_up(run: &Evidence<'_>) -> Option<String> {
+    if run.manifest.compacted_by() == Source::Lexical {
+        return None;
+    }
+    let mut names = among_cells(run.results, |cell| {
+        let rows = cell.rows().filter(|_| cell.row_kind != RowKind::Control);
+        let wrote = rows.is_some_and(|rows| rows.compactions.iter().any(|c| c.model_calls > 0));
+        wrote.then(|| cell.key.strategy.clone()).into_iter().collect()
+    });
+    for session in run.results.iter() {
+        let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
+        let wrote = rows.filter(|row| row.exam().is_some_and(|exam| !exam.replies.is_empty()));
+        names.extend(wrote.map(|row| row.strategy.clone()));
+    }
+    names.first()?;
+    Some(Vec::from_iter(names).join(", "))
 }
 
 /// A model that grades, whose error was not measured.

@@ -230,7 +230,9 @@ fn foot(report: &Report, hidden: usize) -> Vec<Part> {
     if let Some(Ok(curve)) = &report.curve
         && let Some(setting) = &curve.apply
     {
-        add("apply", &format!("{}   in {}", setting.line, setting.file));
+        // The number that is set may be another than the size.
+        let note = setting.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+        add("apply", &format!("{}   in {}{note}", setting.line, setting.file));
     }
     if let Some(next) = answer.and_then(|answer| answer.next.as_ref()) {
         add("next", next);
