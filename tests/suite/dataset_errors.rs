@@ -156,7 +156,7 @@ fn broken_line_never_costs_line_format_its_session() {
 }
 
 /// A log of each format: the format, and the file.
-pub const SAMPLES: [(&str, &str); 20] = [
+pub const SAMPLES: &[(&str, &str)] = &[
     ("native", "native/sessions.jsonl"),
     ("claude-code", "claude-code.jsonl"),
     ("pi", "pi.jsonl"),
@@ -180,7 +180,8 @@ pub const SAMPLES: [(&str, &str); 20] = [
 ];
 
 fn samples() -> Vec<(&'static str, Vec<u8>)> {
-    SAMPLES.map(|(format, file)| (format, std::fs::read(fixture(file)).unwrap())).to_vec()
+    let read = |file: &str| std::fs::read(fixture(file)).unwrap();
+    SAMPLES.iter().map(|&(format, file)| (format, read(file))).collect()
 }
 
 #[test]

@@ -83,8 +83,7 @@ fn logged() -> Sample {
 }
 
 fn samples() -> Vec<Sample> {
-    let mut all =
-        SAMPLES.map(|(format, file)| sample(format, file)).into_iter().collect::<Vec<Sample>>();
+    let mut all: Vec<Sample> = SAMPLES.iter().map(|(format, file)| sample(format, file)).collect();
     all.push(logged());
     all
 }
