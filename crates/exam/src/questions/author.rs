@@ -105,10 +105,10 @@ impl Author {
 
     /// Makes the calls that [`Author::write`] would make if every question were
     /// good, to count them.
-    pub async fn rehearse(&self, session: &Session, places: &[CutPlace]) {
+    pub async fn dry_run(&self, session: &Session, places: &[CutPlace]) {
         for (place, parts) in stretches(session, places) {
             for part in &parts {
-                // A rehearsal has no reply; the call is counted.
+                // A dry run has no reply; the call is counted.
                 _ = self.propose(session, part).await;
             }
             let question = |n: usize| {

@@ -35,7 +35,7 @@ struct Time<'a> {
 #[derive(Debug, Default)]
 pub struct Folder {
     path: PathBuf,
-    /// The open journal, locked against other programs; `None` in a rehearsal,
+    /// The open journal, locked against other programs; `None` in a dry run,
     /// which keeps nothing.
     journal: Option<File>,
     /// The requests and bills that cells in the journal share.
@@ -137,7 +137,7 @@ impl Folder {
         self.write(name, format!("{json}\n").as_bytes())
     }
 
-    /// A folder that writes nothing to disk, for a rehearsal.
+    /// A folder that writes nothing to disk, for a dry run.
     pub fn discard() -> Self {
         Self::default()
     }
