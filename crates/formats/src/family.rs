@@ -168,12 +168,12 @@ impl Families {
 // What counts once over all files of an input: forks and resumed sessions begin with a copy
 // of the history that they continue (how-it-works §3).
 //
-// A response is told by its id and that of its request; without them by its time, usage and
-// text. Codex writes a copy with new times: there a response is told by the conversation that
+// A response is recognised by its id and that of its request; without them by its time, usage and
+// text. Codex writes a copy with new times: there a response is recognised by the conversation that
 // the copies come from, its usage and its text. The longest session that it stands in counts
 // it.
 
-/// Hash of what tells a response, a compaction or a subagent's request.
+/// Hash of what identifies a response, a compaction or a subagent's request.
 type Key = u64;
 
 /// Something of a session that is counted.
@@ -248,7 +248,7 @@ impl Copies {
         })
     }
 
-    /// What stands before a copied response and cannot be told is copied, too, and so is
+    /// What stands before a copied response and cannot be recognised is copied, too, and so is
     /// every compaction there.
     fn complete(&mut self, session: &History) {
         let Some(last) = self.responses().next_back() else { return };
@@ -322,7 +322,7 @@ fn line<'a>(
     std::iter::successors(Some(from), |own| of.get(*own)).take(of.len() + 1)
 }
 
-/// What is told of sessions that share history.
+/// The warning about sessions that share history.
 fn warning(all: &[Copies], heads: &[usize], name: impl Fn(usize) -> String) -> Option<String> {
     let sharing = (0..all.len()).filter(|&at| heads[at] != at);
     let families: BTreeSet<usize> = sharing.clone().map(|at| heads[at]).collect();

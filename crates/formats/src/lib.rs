@@ -6,7 +6,7 @@
 //! finds out which one it is.
 //!
 //! Invariant: every text of a recording is part of a message, of the preamble or of a
-//! compaction; or its loss is told, by a count under a reason (`Session::left_out`,
+//! compaction; or its loss is reported, by a count under a reason (`Session::left_out`,
 //! `Dataset::warnings`) or by an error with its place. What only describes or repeats a
 //! text (ids, displays, diffs) is none. `tests/suite/dataset_loss.rs` holds all formats
 //! to it.

@@ -219,8 +219,8 @@ struct Copies {
 }
 
 impl Copies {
-    /// Whether a record repeats an earlier one. One that is new is told whether
-    /// it hangs on the end of a copy.
+    /// Whether a record repeats an earlier one. In one that is new it is noted
+    /// whether it hangs on the end of a copy.
     fn is_copy(&mut self, records: &[Record], record: &mut Record) -> bool {
         for parent in [&mut record.header.parent_uuid, &mut record.header.logical_parent_uuid] {
             if let Some(original) = parent.as_ref().and_then(|uuid| self.originals.get(uuid)) {
