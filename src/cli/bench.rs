@@ -28,7 +28,8 @@ pub struct Arguments {
     #[arg(value_name = "INPUT")]
     inputs: Vec<String>,
 
-    /// Read the newest session that an agent keeps on this machine (Claude Code, Codex CLI, OpenCode and others), with those of its folder
+    /// Read the newest session that an agent keeps on this machine (Claude Code, Codex CLI,
+    /// OpenCode and others), with those of its folder
     #[arg(long, conflicts_with = "inputs")]
     latest: bool,
 

@@ -15,8 +15,8 @@ use super::document::{Cell, Part, TableOf, figures, names};
 use super::sheet::each_cell;
 use super::{block, number};
 
-/// What bills are for: prompts, read from the cache, written to it and kept in it, and past it; what
-/// the agent wrote; and calls of the compactor, prompts and outputs.
+/// What bills are for: prompts, read from the cache, written to it and kept in it, and past it;
+/// what the agent wrote; and calls of the compactor, prompts and outputs.
 const PARTS: [&str; 5] =
     ["cache reads", "cache writes", "uncached input", "output", "compactor’s calls"];
 

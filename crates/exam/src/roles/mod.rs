@@ -1,4 +1,5 @@
-//! The models in the roles, and what stands in for them offline: compactor, answerer, judge, embedder.
+//! The models in the roles, and what stands in for them offline: compactor, answerer, judge,
+//! embedder.
 //!
 //! Invariant: a role sees only the content of its task, so a compactor has
 //! access to neither questions nor answers.

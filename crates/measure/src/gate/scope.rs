@@ -1,6 +1,6 @@
 //! Checks whether a rule fits a run, and finds the row of a rule about the size at which the
-//! recorded agent compacts: `cost_usd@claude-code at 130k`. This happens before anything runs, so that
-//! no money is spent for a gate that cannot be evaluated.
+//! recorded agent compacts: `cost_usd@claude-code at 130k`. This happens before anything runs, so
+//! that no money is spent for a gate that cannot be evaluated.
 
 use super::rule::{Limit, Rule, RuleError, Wrong, wrong};
 use crate::ALL;

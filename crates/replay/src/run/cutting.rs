@@ -36,9 +36,8 @@ pub(super) struct Cutting {
 }
 
 impl Cutting {
-    /// The strategies of a session's plans, each also without its summaries if `without_summaries` holds and
-    /// a model writes text for it. `done` contains the cuts that are already
-    /// examined.
+    /// The strategies of a session's plans, each also without its summaries if `without_summaries`
+    /// holds and a model writes text for it. `done` contains the cuts that are already examined.
     pub fn new(
         prepared: &Arc<PreparedSession>,
         asking: &Arc<Asking>,
@@ -178,7 +177,7 @@ pub(super) fn cells_without_summary(plans: &[Plan]) -> Vec<Cell> {
 /// or after the cut. It is assigned to one of the cuts that it fits, in turn, so
 /// that the cost of answering does not grow with the number of cuts. A question
 /// that is asked at cuts alone belongs to the cut that it is asked at; one that
-/// is asked elsewhere is assigned like a question.
+/// is asked elsewhere is assigned like one of the data set.
 fn asked(prepared: &PreparedSession) -> Vec<Vec<u32>> {
     let cuts = &prepared.cuts;
     let mut asked = vec![Vec::new(); cuts.len()];

@@ -33,7 +33,8 @@ pub(crate) use command::{SPEC as COMMAND, named_files};
 pub use gencode_session::compression_stats;
 pub use process::ITS_WORDS;
 
-/// The mechanisms that stand between an agent and its provider or its tools from the first request on.
+/// The mechanisms that stand between an agent and its provider or its tools from the first request
+/// on.
 pub(crate) const SAVERS: [&MechanismSpec; 2] = [&saver::FILTER, &saver::PROXY];
 
 /// The default of parameters that are on where a strategy does not say.
