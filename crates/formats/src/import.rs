@@ -266,7 +266,7 @@ impl Sink for Spool<'_> {
 // programs read.
 
 /// Name of the file of conversations, one a line.
-pub const CHAT_FILE: &str = "conversations.jsonl";
+pub(crate) const CHAT_FILE: &str = "conversations.jsonl";
 
 /// A format that sessions are written in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 //! text (ids, displays, diffs) is none. `tests/suite/dataset_loss.rs` holds all formats
 //! to it.
 //!
-//! Next: `recap-replay` replays what was read.
+//! Next: `recap-strategy`, what a session passes through when `recap-replay` replays it.
 
 mod database;
 mod draft;
@@ -32,7 +32,7 @@ mod walk;
 pub use error::{DatasetError, Problem};
 pub use format::{Format, Head, MAX_HEAD, Tried};
 pub use formats::FORMATS;
-pub use import::{CHAT_FILE, Export, ImportOptions, Imported, import};
+pub use import::{Export, ImportOptions, Imported, import};
 pub use labels::load_labels;
 pub use load::{bundled, bundled_names, load, load_files, load_reader};
 pub use native::{CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, write_native};
@@ -41,7 +41,6 @@ pub use questions::{
 };
 use recap_core::model::{Question, Session};
 use serde::{Deserialize, Serialize};
-pub use source::MAX_LINE;
 pub use unpack::TooMuch;
 
 /// Options for reading an input.

@@ -22,7 +22,7 @@ use recap_core::text::{Pattern, counted, json_error, json_place, pattern};
 
 /// Longest line that is read, in bytes: far above any provider's request
 /// limit (32 MB), so a longer one is no recording.
-pub const MAX_LINE: u64 = 64 << 20;
+pub(crate) const MAX_LINE: u64 = 64 << 20;
 
 /// Longest single JSON document that is read, in bytes.
 pub(super) const MAX_DOCUMENT: u64 = 512 << 20;

@@ -30,7 +30,6 @@ mod window;
 pub use asked::PendingQuestion;
 pub use cut::{CutSegment, ExaminedCut, RequestInspector, carrier, examine};
 pub use prepared::PreparedSession;
-pub use receipt::receipt_facts;
 pub use session::{Plan, ReplayError, ReplaySession, Replayed, replay};
 pub use validate::validate;
 pub use window::{

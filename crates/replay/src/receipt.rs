@@ -13,7 +13,7 @@ use recap_core::model::{
 use recap_strategy::Recording;
 
 /// Reads it off a recording.
-pub fn receipt_facts(prepared: &PreparedSession, agents: &Agents) -> ReceiptFacts {
+pub(crate) fn receipt_facts(prepared: &PreparedSession, agents: &Agents) -> ReceiptFacts {
     let (facts, recording) = (&prepared.facts, &prepared.recording);
     let lifetime = |named: Option<&str>| {
         let life = Rules::of(agents.list().priced(named?)?, false).life()?;

@@ -502,9 +502,6 @@ pub enum ReplayError {
     /// The strategy cannot be built for the window.
     #[error(transparent)]
     Strategy(#[from] StrategyError),
-    /// A mechanism cannot resume from a saved state.
-    #[error(transparent)]
-    Restore(#[from] MechanismError),
     /// A mechanism failed: its name, and at what.
     #[error("{0}: {1}")]
     Mechanism(&'static str, MechanismError),

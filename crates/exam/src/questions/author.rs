@@ -24,9 +24,6 @@ use recap_core::model::{
 use recap_core::text::Normal;
 use recap_llm::{Llm, Request, Schema};
 
-/// Version of the prompt: questions of different versions are not compared.
-pub const QUESTION_PROMPT: u32 = 1;
-
 const PROMPT: &str = include_str!("author/prompt.md");
 
 /// Most questions that are asked for in one call.

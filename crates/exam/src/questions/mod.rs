@@ -21,7 +21,7 @@ mod sentences;
 mod updates;
 mod view;
 
-pub use author::{Author, QUESTION_PROMPT, TYPICAL_QUESTIONS_TOKENS, Written};
+pub use author::{Author, TYPICAL_QUESTIONS_TOKENS, Written};
 pub use controls::{Controls, controls};
 
 use crate::facts::CutPlace;

@@ -417,10 +417,6 @@ pub(super) const TEXTS: &str = "texts.jsonl";
 /// What each cell took, which differs from run to run.
 const TIMES: &str = "times.jsonl";
 
-/// The files of a run folder that its results are read from; under `--no-text`
-/// there are no texts.
-pub const RESULT_FILES: [&str; 3] = [MANIFEST, JOURNAL, TEXTS];
-
 pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> FolderError + '_ {
     move |source| FolderError::Io { path: path.to_owned(), source }
 }

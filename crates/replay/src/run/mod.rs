@@ -18,7 +18,7 @@ mod texts;
 
 pub use conceal::Conceal;
 pub use conformance::{ConformanceError, ConformanceReport, check_conformance};
-pub use folder::{Folder, FolderError, GATE, MANIFEST, REPLIES, RESULT_FILES, SPENT};
+pub use folder::{Folder, FolderError, GATE, MANIFEST, REPLIES, SPENT};
 pub use judging::{grade, judge_again, sample};
 pub use pool::{Finished, run};
 pub use prepare::{Prepared, plan, prepare};
