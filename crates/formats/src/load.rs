@@ -205,19 +205,7 @@ fn read_folder<S: Sink>(
         return Err(DatasetError::whole(shown, problem));
     }
     if gathered.index.len() == before {
-        let looks = gathered
-            .first_unknown
-            .as_ref()
-            .map(|(name, what)| format!("; {} looks like {what}", excerpt(name)));
-        let what = format!(
-            "the folder holds no session ({} looked at{}; known formats: {})",
-            counted(found.len(), "file"),
-            looks.unwrap_or_default(),
-            known_formats()
-        );
-        let remedy = "give the folder in which an agent keeps its sessions; `recap bench --latest` \
-                      finds those on this machine";
-        return Err(DatasetError::whole(shown, Problem::other(what, remedy)));
+        return Err(DatasetError::whole(shown, no_session(gathered, found.len())));
     }
     // Files of questions are read together with their chat.
     others.retain(|file| gathered.files.iter().all(|(read, _)| read != file));
@@ -229,6 +217,23 @@ fn read_folder<S: Sink>(
         .and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()))
         .unwrap_or(shown);
     Ok(name)
+}
+
+/// The problem of a folder of so many files without a session.
+fn no_session<S: Sink>(gathered: &Gathered<S>, files: usize) -> Problem {
+    let looks = gathered
+        .first_unknown
+        .as_ref()
+        .map(|(name, what)| format!("; {} looks like {what}", excerpt(name)));
+    let what = format!(
+        "the folder holds no session ({} looked at{}; known formats: {})",
+        counted(files, "file"),
+        looks.unwrap_or_default(),
+        known_formats()
+    );
+    let remedy = "give the folder in which an agent keeps its sessions; `recap bench --latest` \
+                  finds those on this machine";
+    Problem::other(what, remedy)
 }
 
 /// Opens a file that may be a session, with the logs of its subagents.

@@ -45,19 +45,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         log.records.iter_mut().for_each(|record| record.header.is_sidechain = None);
     }
     let Log { mut records, repeated } = log;
-    let mut tree = Tree::new(&records);
-    if tree.is_newest_first() {
-        records.reverse();
-        tree = Tree::new(&records);
-        source.warn("its newest record comes first; it was read from its end");
-    }
-    let lost = tree.lost_parents(&records);
-    if lost > 0 {
-        source.warn(format!(
-            "parents that are not in the file: {lost}; \
-             each record was put behind the message before it"
-        ));
-    }
+    let mut tree = linked(&mut records, source);
     let (main, sidechains) = split(&records, &tree)
         .map_err(|problem| source.error(records.first().map(|r| r.line), problem))?;
     let stem = source.stem().to_owned();
@@ -97,6 +85,25 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         source.warn(format!("nothing but sidechain records ({skipped})"));
     }
     Ok(drafts)
+}
+
+/// The tree of the records, which are put in the order in which they were written; warns where
+/// that or a parent is not as the agent writes it.
+fn linked(records: &mut [Record], source: &mut Source<'_>) -> Tree {
+    let mut tree = Tree::new(records);
+    if tree.is_newest_first() {
+        records.reverse();
+        tree = Tree::new(records);
+        source.warn("its newest record comes first; it was read from its end");
+    }
+    let lost = tree.lost_parents(records);
+    if lost > 0 {
+        source.warn(format!(
+            "parents that are not in the file: {lost}; \
+             each record was put behind the message before it"
+        ));
+    }
+    tree
 }
 
 /// Reads the logs of subagents that lie in files of their own: what they used, or
