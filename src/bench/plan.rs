@@ -310,7 +310,7 @@ fn known_models(prices: &PriceList, models: &[String]) -> Result<(), Failure> {
         .help(format!("{like}--prices takes a list that has a model of your own")))
 }
 
-/// Why the vendor's compaction cannot be shown, where it cannot.
+/// Why a recorded compaction cannot be shown, where one cannot.
 fn unreadable(sessions: &[NamedSession]) -> Option<String> {
     let reason = |s: &NamedSession| s.session.compactions.iter().find_map(|c| c.unreadable.clone());
     let reasons: Vec<String> = sessions.iter().filter_map(reason).collect();

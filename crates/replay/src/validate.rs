@@ -15,7 +15,7 @@ use recap_core::model::{
 };
 use recap_strategy::{Compactor, Scaling, builtin};
 
-/// Replays the vendor's own compactions under the recorded models' rules, as
+/// Replays the recorded agent's own compactions under the recorded models' rules, as
 /// the row `recorded` does, and compares every request with its recorded usage.
 /// `None` without usage.
 pub async fn validate(

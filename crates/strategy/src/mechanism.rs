@@ -140,7 +140,7 @@ pub struct Host<'a> {
     pub reported: Option<Reported>,
     /// How the strategy estimates sizes.
     pub estimator: Estimator,
-    /// The vendor's compaction at this point of the recording, if there is one.
+    /// The recorded agent's compaction at this point of the recording, if there is one.
     pub recorded: Option<&'a RecordedCompaction>,
     /// The strategy's compactor, with a meter.
     pub compactor: &'a dyn Compactor,

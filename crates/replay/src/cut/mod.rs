@@ -301,8 +301,8 @@ async fn follow(
 // even if the strategy's trigger has not fired (how-it-works §44).
 
 /// Whether a trigger depends on the size of a context, so that it can be
-/// treated as reached. Triggers on user messages, the clock and the vendor's
-/// own compactions do not.
+/// treated as reached. Triggers on user messages, the clock and recorded
+/// compactions do not.
 fn is_about_size(when: &When) -> bool {
     matches!(
         when,

@@ -268,7 +268,7 @@ async fn lost_fact_found_by_adjacent_words_is_recovered() {
 #[tokio::test]
 async fn recorded_compaction_is_examined_with_what_preceded_it() {
     let mut session = session(40);
-    // After request 20 the vendor folded everything into a summary that names
+    // After request 20 the agent folded everything into a summary that names
     // one of the files.
     session.compactions = vec![RecordedCompaction {
         after: 41,

@@ -215,7 +215,7 @@ impl Strategy {
         self.stages.iter().any(|s| s.mechanism.uses_compactor)
     }
 
-    /// Whether a stage replays the vendor's own compactions.
+    /// Whether a stage replays the recorded agent's own compactions.
     pub fn replays_recording(&self) -> bool {
         self.stages.iter().any(|s| s.when == When::Recorded)
     }
