@@ -15,7 +15,7 @@ use crate::failure::{Exit, Failure};
 use recap_billing::pricing::PriceList;
 use recap_core::model::OFFLINE;
 use recap_core::tokens::Counter;
-use recap_exam::roles::finder::Embedder;
+use recap_exam::roles::embedder::Embedder;
 use recap_exam::roles::{answerer, compactor, judge};
 use recap_llm::cassette::{Mode, Scrub};
 use recap_llm::{Budget, Cassette, Client, DryRunCalls, Limits, Options};

@@ -7,6 +7,7 @@
 pub mod answerer;
 pub(crate) mod ask;
 pub mod compactor;
+pub mod embedder;
 pub mod finder;
 pub mod judge;
 

@@ -11,7 +11,7 @@ use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;
 use recap_exam::roles::answerer::Answerer;
 use recap_exam::roles::compactor;
-use recap_exam::roles::finder::Embedder;
+use recap_exam::roles::embedder::Embedder;
 use recap_exam::roles::judge::{self, Judge};
 use recap_formats::Dataset;
 use recap_llm::Calls;

@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
     use crate::roles::answerer::{ANSWER_TOKENS, AnswerContext, Answerer, Llm, Passage};
-    use crate::roles::finder::Embedder;
+    use crate::roles::embedder::Embedder;
     use crate::roles::testkit::{Scripted, down, ended, said};
     use recap_core::model::{ModelRole, Role};
     use recap_llm as llm;
