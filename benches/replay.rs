@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use recap_billing::pricing::{Agent, Agents, PriceList};
+use recap_billing::pricing::{BillingModel, BillingModels, PriceList};
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
 use recap_replay::{Plan, PreparedSession, WindowSpec, replay};
@@ -29,17 +29,22 @@ struct Subjects {
     compacted: PreparedSession,
 }
 
-fn plan(subject: &PreparedSession, strategy: &Arc<Strategy>, agents: Arc<[Agent]>) -> Plan {
+fn plan(
+    subject: &PreparedSession,
+    strategy: &Arc<Strategy>,
+    billing_models: Arc<[BillingModel]>,
+) -> Plan {
     let window: WindowSpec = WINDOW.parse().expect("the constant is a window");
     let tokens = window.tokens(&subject.recording.sizes, 0).expect("a share always fits");
     let session = ("bench", &*subject.facts.session);
-    Plan { agents, ..Plan::new(session, Arc::clone(strategy), (WINDOW, tokens)) }
+    Plan { billing_models, ..Plan::new(session, Arc::clone(strategy), (WINDOW, tokens)) }
 }
 
 /// Who pays: one model under Anthropic's rules.
-fn billing_model() -> Arc<[Agent]> {
-    let agents = Agents::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".to_owned()]);
-    agents.of(None, &[]).into()
+fn billing_model() -> Arc<[BillingModel]> {
+    let billing_models =
+        BillingModels::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".to_owned()]);
+    billing_models.of(None, &[]).into()
 }
 
 fn subjects(counter: &Arc<Counter>) -> Vec<Subjects> {
@@ -86,8 +91,10 @@ fn bills(criterion: &mut Criterion) {
             builtin(name, &[]).expect("it is listed").expect("built-in strategies are valid");
         let strategy = Arc::new(strategy);
         let mut group = criterion.benchmark_group(format!("bill/{name}"));
-        for (who, agents) in [("nobody", Arc::new([]) as Arc<[Agent]>), ("one", billing_model())] {
-            let plan = plan(&subject, &strategy, agents);
+        for (who, billing_models) in
+            [("nobody", Arc::new([]) as Arc<[BillingModel]>), ("one", billing_model())]
+        {
+            let plan = plan(&subject, &strategy, billing_models);
             group.bench_function(who, |bencher| {
                 bencher.iter(|| runtime.block_on(replay(&subject, &plan, &offline)));
             });

@@ -69,7 +69,7 @@ pub(super) fn refuse_over_cap(plan: &BenchPlan, role_options: &RoleOptions) -> R
 /// Makes a run with its calls counted instead of sent.
 fn estimated(mut plan: BenchPlan, role_options: &RoleOptions) -> Result<Estimate, Failure> {
     let calls = Arc::new(DryRunCalls::default());
-    let prices = Arc::clone(plan.spec.agents.list());
+    let prices = Arc::clone(plan.spec.billing_models.list());
     let (roles, mut model_session) = role_options.dry_run(&plan.counter, &prices, &calls)?;
     if let Some(model) = role_options.author()
         && let Some(llm) = model_session.llm(model)?
@@ -147,7 +147,7 @@ fn cells(
             counted(n, "question")
         ),
     };
-    let native = native_sizes(&spec.windows, sessions, &spec.agents)
+    let native = native_sizes(&spec.windows, sessions, &spec.billing_models)
         .map_or_else(String::new, |sizes| format!("the native window is {sizes}\n"));
     format!(
         "{} with {}\n{} × {}: {}\n{native}{questions}",

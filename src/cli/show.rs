@@ -12,7 +12,7 @@ use super::work::Work;
 use super::{inputs, wire};
 use crate::bench::{self, share_native_windows};
 use crate::failure::{Exit, Failure};
-use recap_billing::pricing::{Agents, PriceList};
+use recap_billing::pricing::{BillingModels, PriceList};
 use recap_core::model::{
     CutExam, Fact, LedgerState, NO_SUMMARY, Reference, ReferenceState, Session, suggest,
 };
@@ -107,8 +107,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut datasets =
         inputs::load(std::slice::from_ref(&arguments.input), &arguments.reading.options())?;
     let windows = Windows::or_default(Vec::from_iter(arguments.window.clone()), &datasets);
-    let agents = agents();
-    share_native_windows(&mut datasets, &windows, &agents);
+    let billing_models = billing_models();
+    share_native_windows(&mut datasets, &windows, &billing_models);
     let dataset = datasets.remove(0);
     let window =
         windows.of(&dataset.name).first().expect("it has one of its own, or that asked for");
@@ -119,7 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(cut) => at_cut((arguments, cut), &dataset.name, session, (strategy, roles), counter)?,
         None => {
             let prepared = PreparedSession::new(&dataset.name, session, counter);
-            at_request(arguments, &prepared, (window, &agents), (strategy, roles))?
+            at_request(arguments, &prepared, (window, &billing_models), (strategy, roles))?
         }
     };
     wire::print_document(&parts)?;
@@ -130,7 +130,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 fn at_request(
     arguments: &Arguments,
     prepared: &PreparedSession,
-    (window, agents): (&WindowSpec, &Agents),
+    (window, billing_models): (&WindowSpec, &BillingModels),
     (strategy, roles): (Strategy, ModelRoles),
 ) -> Result<Vec<Part>, Failure> {
     let last = prepared.facts.requests.len() as u32;
@@ -141,7 +141,7 @@ fn at_request(
         ))
         .help("give an ordinal below that number to --request"));
     }
-    let native = NativeWindow::of(&prepared.recording.session, agents).tokens;
+    let native = NativeWindow::of(&prepared.recording.session, billing_models).tokens;
     let tokens = window.tokens(&prepared.recording.sizes, native).map_err(wire::too_small)?;
     let strategy = for_model(strategy, prepared);
     let plan = Plan {
@@ -180,8 +180,8 @@ fn at_request(
 }
 
 /// The models of recordings, by their names in the price list.
-fn agents() -> Agents {
-    Agents::new(Arc::new(PriceList::bundled()), Vec::new())
+fn billing_models() -> BillingModels {
+    BillingModels::new(Arc::new(PriceList::bundled()), Vec::new())
 }
 
 /// The strategy that the user named.
@@ -262,7 +262,7 @@ fn pick(sessions: Vec<Session>, wanted: Option<&str>) -> Result<Session, Failure
 
 /// The strategy as the model of the recording has it.
 fn for_model(strategy: Strategy, prepared: &PreparedSession) -> Arc<Strategy> {
-    let model = prepared.facts.model.as_deref().map(|name| agents().named(name).model);
+    let model = prepared.facts.model.as_deref().map(|name| billing_models().named(name).model);
     Strategy::for_model(&Arc::new(strategy), &model.unwrap_or_default())
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::{Scribe, block_on, ledger, message, plan, sent, strategy, subject, text};
-use recap_billing::pricing::{Agent, PriceList};
+use recap_billing::pricing::{BillingModel, PriceList};
 use recap_core::model::{CellOutcome, CellRows, LatencySource, Role, Session};
 use recap_replay::{Plan, ReplaySession, replay};
 use recap_strategy::Compactor;
@@ -93,8 +93,9 @@ fn calls_bill_their_own_compaction_despite_earlier_effect() {
     let prices = PriceList::bundled().find("claude-sonnet-5-5").unwrap().clone();
     let model = prices.id.clone();
     let prices = Some(Arc::new(prices));
-    let agent = Agent { billed_as: model.clone(), model, prices, others: Vec::new() };
-    plan.agents = Arc::new([agent]);
+    let billing_model =
+        BillingModel { billed_as: model.clone(), model, prices, others: Vec::new() };
+    plan.billing_models = Arc::new([billing_model]);
     let slow = slow();
     let outcome = block_on(replay(&subject(talk(10)), &plan, &slow)).cell.outcome;
     let CellOutcome::Done(rows) = outcome else { panic!("it failed") };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::common::{block_on, message, offline, plan, strategy, subject, text};
 use jiff::{SignedDuration, Timestamp};
-use recap_billing::pricing::{Agent, Agents, ModelPrices, PriceList, Tariff};
+use recap_billing::pricing::{BillingModel, BillingModels, ModelPrices, PriceList, Tariff};
 use recap_core::model::{
     Bill, Block, Buckets, CacheRules, CellOutcome, CellRows, Exogenous, LatencySource, Message,
     Role, Session, Usage,
@@ -17,7 +17,7 @@ use serde_json::json;
 
 /// Anthropic's rules without a minimum, in round prices: 1 for input, 1.25 and
 /// 2 for a write, 0.1 for a read, 5 for output, in USD per million.
-fn claude() -> Agent {
+fn claude() -> BillingModel {
     let entry = json!({
         "input_cost_per_token": 1e-6,
         "cache_read_input_token_cost": 1e-7,
@@ -26,21 +26,31 @@ fn claude() -> Agent {
         "output_cost_per_token": 5e-6,
         "prompt_cache_min_tokens": 0,
     });
-    agent(ModelPrices::read("claude-round", &entry).unwrap())
+    billing_model(ModelPrices::read("claude-round", &entry).unwrap())
 }
 
-fn listed(name: &str) -> Agent {
-    agent(PriceList::bundled().find(name).unwrap().clone())
+fn listed(name: &str) -> BillingModel {
+    billing_model(PriceList::bundled().find(name).unwrap().clone())
 }
 
-fn agent(prices: ModelPrices) -> Agent {
+fn billing_model(prices: ModelPrices) -> BillingModel {
     let model = prices.id.clone();
-    Agent { billed_as: model.clone(), model, prices: Some(Arc::new(prices)), others: Vec::new() }
+    BillingModel {
+        billed_as: model.clone(),
+        model,
+        prices: Some(Arc::new(prices)),
+        others: Vec::new(),
+    }
 }
 
-fn rows(subject: &PreparedSession, strategy: Strategy, window: u64, agent: &Agent) -> CellRows {
+fn rows(
+    subject: &PreparedSession,
+    strategy: Strategy,
+    window: u64,
+    billing_model: &BillingModel,
+) -> CellRows {
     let mut plan = plan(strategy, window);
-    plan.agents = Arc::new([agent.clone()]);
+    plan.billing_models = Arc::new([billing_model.clone()]);
     match block_on(replay(subject, &plan, &offline())).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
@@ -61,8 +71,8 @@ fn parts(buckets: &Buckets) -> (u64, u64, u64, u64) {
 }
 
 /// USD of prompts, outputs and calls.
-fn usd(subject: &PreparedSession, bill: &Bill, agent: &Agent) -> f64 {
-    let mut tariff = Tariff::new(agent.prices.as_ref().unwrap());
+fn usd(subject: &PreparedSession, bill: &Bill, billing_model: &BillingModel) -> f64 {
+    let mut tariff = Tariff::new(billing_model.prices.as_ref().unwrap());
     let mut sum = 0.0;
     for (facts, request) in subject.facts.requests.iter().zip(&bill.requests) {
         let Some(request) = request else { continue };
@@ -187,8 +197,8 @@ fn changed_model_has_its_own_cache_and_price() {
         "output_cost_per_token": 5e-5,
         "prompt_cache_min_tokens": 0,
     });
-    let dear = agent(ModelPrices::read("claude-dear", &dear).unwrap());
-    let billing_model = Agent { others: vec![dear.clone()], ..claude() };
+    let dear = billing_model(ModelPrices::read("claude-dear", &dear).unwrap());
+    let billing_model = BillingModel { others: vec![dear.clone()], ..claude() };
     let rows = rows(&subject, named("full"), 1_000, &billing_model);
     let found: Vec<_> = billed(&rows).iter().map(parts).collect();
     // 10, 30 and 50 tokens: the second prompt is the other model's first, and
@@ -215,11 +225,11 @@ fn head_breakpoint_follows_content_that_harnesses_prepend() {
     let subject = subject(session);
     assert_eq!(subject.facts.calibration.as_ref().unwrap().global, Some(600));
     // A window of two messages begins anew at every request.
-    let actual = |plan: &str, agent: &Agent| {
+    let actual = |plan: &str, billing_model: &BillingModel| {
         let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let keys = [set("cache_breakpoints", plan), set("last", "2")];
         let strategy = builtin("sliding-window", &keys).unwrap().unwrap();
-        rows(&subject, strategy, 100_000, agent)
+        rows(&subject, strategy, 100_000, billing_model)
     };
     let [preamble, head] = ["[\"preamble\"]", "[\"head\"]"].map(|plan| actual(plan, &claude()));
     assert_eq!(billed(&preamble)[5].read, 600);
@@ -398,9 +408,9 @@ fn live_conversation_call_reads_cache_fresh_does_not() {
 #[test]
 fn separate_compactor_model_reads_nothing_at_own_prices() {
     let subject = subject(agent_session());
-    let by = |compactor: Option<Agent>| {
+    let by = |compactor: Option<BillingModel>| {
         let mut plan = plan(roomy_continuation(), 24_000);
-        plan.agents = Arc::new([claude()]);
+        plan.billing_models = Arc::new([claude()]);
         plan.compactor = compactor.map(Arc::new);
         match block_on(replay(&subject, &plan, &offline())).cell.outcome {
             CellOutcome::Done(rows) => *rows,
@@ -422,8 +432,12 @@ fn separate_compactor_model_reads_nothing_at_own_prices() {
 
 #[test]
 fn model_without_price_is_billed_in_tokens_only() {
-    let unknown =
-        Agent { billed_as: "mine".into(), model: "mine".into(), prices: None, others: Vec::new() };
+    let unknown = BillingModel {
+        billed_as: "mine".into(),
+        model: "mine".into(),
+        prices: None,
+        others: Vec::new(),
+    };
     let rows = rows(&subject(turns(&[0, 1, 60, 61])), named("full"), 1_000, &unknown);
     assert_eq!(rows.bills[0].rules, CacheRules::None);
     assert_eq!(billed(&rows).iter().map(parts).collect::<Vec<_>>(), [(10, 0, 0, 0), (30, 0, 0, 0)]);
@@ -441,8 +455,8 @@ fn simulated_bill_is_compared_with_recorded_bill() {
             session.messages[2 * request + 1].usage = Some(usage(read, write));
         }
         session.model = Some("claude-opus-5-5".into());
-        let agents = Agents::new(Arc::new(list()), Vec::new());
-        block_on(validate(&subject(session), &agents, &offline())).unwrap()
+        let billing_models = BillingModels::new(Arc::new(list()), Vec::new());
+        block_on(validate(&subject(session), &billing_models, &offline())).unwrap()
     };
     let fits = validated(recorded);
     assert_eq!((fits.requests, fits.cold_starts, fits.renewed), (4, 0, 0));

@@ -6,7 +6,7 @@ use crate::common;
 use std::sync::Arc;
 
 use crate::common::{block_on, call, message, offline, plan, result, shared, text, words};
-use recap_billing::pricing::{Agents, PriceList};
+use recap_billing::pricing::{BillingModels, PriceList};
 use recap_core::model::{
     Block, CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Role,
     Session, TokensSource, Usage, Validation,
@@ -253,8 +253,8 @@ fn offline_compactor_respects_its_bound_in_provider_tokens() {
 }
 
 fn validated(subject: &PreparedSession) -> Validation {
-    let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
-    block_on(validate(subject, &agents, &offline())).unwrap()
+    let billing_models = BillingModels::new(Arc::new(PriceList::bundled()), Vec::new());
+    block_on(validate(subject, &billing_models, &offline())).unwrap()
 }
 
 #[test]

@@ -44,7 +44,7 @@ use crate::common::{Scribe, block_on, ledger, subject};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use recap_billing::pricing::{Agent, PriceList};
+use recap_billing::pricing::{BillingModel, PriceList};
 use recap_core::model::{
     CellOutcome, CellRows, Expectation, Question, QuestionKind, Role, Session,
 };
@@ -387,11 +387,11 @@ fn four_breakpoints_are_system_summary_prune_boundary_end() {
 }
 
 /// An agent whose provider takes breakpoints.
-fn claude() -> Arc<[Agent]> {
+fn claude() -> Arc<[BillingModel]> {
     let prices = PriceList::bundled().find("claude-sonnet-5-5").unwrap().clone();
     let model = prices.id.clone();
     let prices = Some(Arc::new(prices));
-    Arc::new([Agent { billed_as: model.clone(), model, prices, others: Vec::new() }])
+    Arc::new([BillingModel { billed_as: model.clone(), model, prices, others: Vec::new() }])
 }
 
 /// Seed 002: 1. after system prompt, 2. after session summary, 3. at tool prune boundary, 4. the
@@ -401,7 +401,7 @@ fn requests_have_their_four_breakpoints_after_expected_blocks() {
     // As below: message 0 is folded, the result in message 2 is pruned.
     let talk = Talk::new("sys").user(100).uses("read", &[8_000, 500]).says(1).user(8_500).says(1);
     let mut plan = lis(&[("keep_recent", "9100"), ("1.protect", "500")]);
-    plan.agents = claude();
+    plan.billing_models = claude();
     after(talk.user(1).says(1), &plan, &Scribe::taking(1.0), 10, |session| {
         assert_eq!(ledger(session), "FVEVVVVVVV");
         // Block 0 is the system prompt, 1 the summary, and from 2 on messages 1 to 8.
@@ -802,7 +802,7 @@ fn each_breakpoint_is_a_billed_cache_read_prefix() {
     let read = |breakpoints: &str| {
         let overrides = [("cache_breakpoints", breakpoints), ("4.keep_recent", "7100")];
         let mut plan = unscaled(real("lis", 100_000, &overrides));
-        plan.agents = claude();
+        plan.billing_models = claude();
         let rows = rows(talk.clone(), &plan, &Scribe::taking(1.0));
         let read = rows.bills[0].requests.iter().map(|r| r.as_ref().unwrap().prompt.billed.read);
         let read: Vec<u64> = read.collect();

@@ -154,8 +154,8 @@ pub(super) fn without_summary(plan: &Plan) -> Option<Plan> {
     let strategy = plan.strategy.without_summary().filter(|_| plan.key.replicate == 0)?;
     let key = CellKey { strategy: strategy.name.clone(), ..plan.key.clone() };
     // It is not billed, because nobody would use it.
-    let agents = Arc::new([]);
-    Some(Plan { key, strategy: Arc::new(strategy), agents, ..plan.clone() })
+    let billing_models = Arc::new([]);
+    Some(Plan { key, strategy: Arc::new(strategy), billing_models, ..plan.clone() })
 }
 
 /// An empty cell for each of these plans without summaries: it is examined only at
