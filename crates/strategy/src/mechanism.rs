@@ -203,7 +203,7 @@ impl Record {
 pub struct Outcome {
     /// The fallback, if a step failed.
     pub fallback: Option<Fallback>,
-    /// Records for the run folder.
+    /// Records that the system would keep beside the context; a run stores none.
     pub records: Vec<Record>,
     /// Lines for the user.
     pub notices: Vec<String>,

@@ -1,4 +1,10 @@
 //! The mechanisms, one per file. Adding one takes a file and two lines.
+//!
+//! In: a context, and what the harness allows ([`Work`](super::mechanism::Work)). Out: the context
+//! changed by operations ([`Op`](super::context::Op)), and what happened besides
+//! ([`Outcome`](super::mechanism::Outcome)). Short ones to begin with: `sliding_window` hides
+//! messages, `trim` drops them, `prune` edits results of tools, `continuation` writes a summary by a
+//! model.
 
 mod archive;
 mod chunked_summary;
