@@ -16,7 +16,6 @@
 mod database;
 mod draft;
 mod error;
-mod family;
 mod format;
 mod formats;
 mod gathered;
@@ -25,6 +24,7 @@ mod labels;
 mod load;
 mod native;
 mod questions;
+mod relations;
 mod source;
 mod unpack;
 mod walk;

@@ -105,7 +105,7 @@ pub(super) fn read_into<S: Sink>(
     options: &LoadOptions,
 ) -> Result<String, DatasetError> {
     let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
-    gathered.families.inputs += 1;
+    gathered.relations.inputs += 1;
     if metadata.is_dir() {
         return read_folder(gathered, input, options);
     }
@@ -179,7 +179,7 @@ fn read_folder<S: Sink>(
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
     let (mut others, before) = (Vec::new(), gathered.index.len());
-    gathered.families.open = true;
+    gathered.relations.open = true;
     gathered.subagents = Subagents::among(&found);
     for file in &found {
         let read = match file.relative.as_str() {
@@ -195,7 +195,7 @@ fn read_folder<S: Sink>(
             others.push(file.relative.as_str());
         }
     }
-    for deferred in gathered.families.close() {
+    for deferred in gathered.relations.close() {
         let Some(file) = found.iter().find(|file| file.relative == deferred) else { continue };
         gathered.or_set_aside(&file.relative, |gathered| gathered.file(file, options, None))?;
     }
@@ -286,7 +286,7 @@ impl<S: Sink> Gathered<S> {
             return Ok(false);
         };
         let read = self.sessions(format, &file.relative, &mut source, options)?;
-        if self.families.has_deferred(&file.relative) {
+        if self.relations.has_deferred(&file.relative) {
             return Ok(true);
         }
         if read == 0 && source.warnings().is_empty() {

@@ -1,5 +1,9 @@
-//! Sessions of subagents in files of their own: they belong to the session whose
-//! agent started them (how-it-works §3), wherever in the folder that stands.
+//! How the sessions of an input are related (how-it-works §3): which agent started a subagent's
+//! session, and which sessions begin with a copy of another one's history.
+//!
+//! In: each session as it is read, with the ids that its file gives. Out: the session that a
+//! subagent belongs to, wherever in the folder it stands, and what each session has that a longer
+//! one counts ([`Copies`]).
 //!
 //! Files are read once to see whose they are. Those of subagents are read again
 //! when all parents are known.
@@ -27,7 +31,7 @@ pub(super) struct Member {
 /// The sessions of an input: which started which, by the ids that their files give them, and what
 /// each counts.
 #[derive(Default)]
-pub(super) struct Families {
+pub(super) struct Relations {
     members: FxHashMap<String, Member>,
     /// The files of subagents, each with the id of who started it.
     children: BTreeMap<String, String>,
@@ -47,7 +51,7 @@ pub(super) struct Families {
     known: FxHashSet<Key>,
 }
 
-impl Families {
+impl Relations {
     /// Whether a session is left for later, since it is a subagent's.
     pub(super) fn defers(&mut self, file: &str, draft: &Draft) -> bool {
         if let (Some(own), Some(other)) = (&draft.recorded_id, &draft.copy_of) {
