@@ -21,7 +21,7 @@ use crate::common;
 use std::sync::Arc;
 
 use crate::common::talk::{Talk, at_last, even, from_disk, real};
-use crate::common::{block_on, offline, subject};
+use crate::common::{block_on, offline, prepared};
 use recap_billing::pricing::{BillingModel, PriceList};
 use recap_core::model::{CellOutcome, CellRows, Session, ToolDefinition};
 use recap_core::tokens::Counter;
@@ -38,7 +38,7 @@ fn chat(turns: usize) -> Talk {
 
 fn rows(session: &Session, plan: &Plan) -> CellRows {
     let compactor = offline();
-    match block_on(replay(&subject(session.clone()), plan, &compactor)).cell.outcome {
+    match block_on(replay(&prepared(session.clone()), plan, &compactor)).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }
