@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use recap_billing::pricing::{Agent, Agents, PriceList};
+use recap_billing::pricing::{BillingModel, BillingModels, PriceList};
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
 use recap_replay::{Plan, PreparedSession, WindowSpec, replay};
@@ -24,50 +24,55 @@ const LENGTHS: [usize; 4] = [250, 500, 1000, 2000];
 const WINDOW: &str = "25%";
 
 /// A session, and the same one as compacted by its agent.
-struct Subjects {
+struct Prepared {
     whole: PreparedSession,
     compacted: PreparedSession,
 }
 
-fn plan(subject: &PreparedSession, strategy: &Arc<Strategy>, agents: Arc<[Agent]>) -> Plan {
+fn plan(
+    prepared: &PreparedSession,
+    strategy: &Arc<Strategy>,
+    billing_models: Arc<[BillingModel]>,
+) -> Plan {
     let window: WindowSpec = WINDOW.parse().expect("the constant is a window");
-    let tokens = window.tokens(&subject.recording.sizes, 0).expect("a share always fits");
-    let session = ("bench", &*subject.facts.session);
-    Plan { agents, ..Plan::new(session, Arc::clone(strategy), (WINDOW, tokens)) }
+    let tokens = window.tokens(&prepared.recording.sizes, 0).expect("a share always fits");
+    let session = ("bench", &*prepared.facts.session);
+    Plan { billing_models, ..Plan::new(session, Arc::clone(strategy), (WINDOW, tokens)) }
 }
 
-/// Who pays: one model under Anthropic's rules.
-fn billing_model() -> Arc<[Agent]> {
-    let agents = Agents::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".to_owned()]);
-    agents.of(None, &[]).into()
+/// One billing model, under Anthropic's rules.
+fn billing_model() -> Arc<[BillingModel]> {
+    let billing_models =
+        BillingModels::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".to_owned()]);
+    billing_models.of(None, &[]).into()
 }
 
-fn subjects(counter: &Arc<Counter>) -> Vec<Subjects> {
+fn sessions(counter: &Arc<Counter>) -> Vec<Prepared> {
     let ready = |session| PreparedSession::new("bench", session, Arc::clone(counter));
-    let subjects = LENGTHS.map(common::session::generated).map(|replay| Subjects {
+    let sessions = LENGTHS.map(common::session::generated).map(|replay| Prepared {
         whole: ready(replay.clone()),
         compacted: ready(common::session::compacted(replay)),
     });
-    subjects.into()
+    sessions.into()
 }
 
 fn replays(criterion: &mut Criterion) {
     let runtime: Runtime = Builder::new_current_thread().build().expect("a runtime needs nothing");
     let counter = Arc::new(Counter::default());
     let offline = Offline::new(Arc::clone(&counter));
-    let subjects = subjects(&counter);
+    let sessions = sessions(&counter);
     for name in builtin_names() {
         let strategy =
             builtin(name, &[]).expect("it is listed").expect("built-in strategies are valid");
         let strategy = Arc::new(strategy);
         let mut group = criterion.benchmark_group(format!("replay/{name}"));
-        for Subjects { whole, compacted } in &subjects {
-            let subject = if strategy.replays_recording() { compacted } else { whole };
-            let plan = plan(subject, &strategy, billing_model());
-            group.throughput(Throughput::Elements(subject.facts.requests.len() as u64));
-            let id = BenchmarkId::from_parameter(subject.facts.messages.len());
-            group.bench_with_input(id, subject, |bencher, subject| {
-                bencher.iter(|| runtime.block_on(replay(subject, &plan, &offline)));
+        for Prepared { whole, compacted } in &sessions {
+            let prepared = if strategy.replays_recording() { compacted } else { whole };
+            let plan = plan(prepared, &strategy, billing_model());
+            group.throughput(Throughput::Elements(prepared.facts.requests.len() as u64));
+            let id = BenchmarkId::from_parameter(prepared.facts.messages.len());
+            group.bench_with_input(id, prepared, |bencher, prepared| {
+                bencher.iter(|| runtime.block_on(replay(prepared, &plan, &offline)));
             });
         }
         group.finish();
@@ -80,16 +85,18 @@ fn bills(criterion: &mut Criterion) {
     let counter = Arc::new(Counter::default());
     let offline = Offline::new(Arc::clone(&counter));
     let session = common::session::generated(1_000);
-    let subject = PreparedSession::new("bench", session, Arc::clone(&counter));
+    let prepared = PreparedSession::new("bench", session, Arc::clone(&counter));
     for name in ["full", "fifo", "sliding-window", "prune", "snapshot-dedup", "continuation"] {
         let strategy =
             builtin(name, &[]).expect("it is listed").expect("built-in strategies are valid");
         let strategy = Arc::new(strategy);
         let mut group = criterion.benchmark_group(format!("bill/{name}"));
-        for (who, agents) in [("nobody", Arc::new([]) as Arc<[Agent]>), ("one", billing_model())] {
-            let plan = plan(&subject, &strategy, agents);
+        for (who, billing_models) in
+            [("nobody", Arc::new([]) as Arc<[BillingModel]>), ("one", billing_model())]
+        {
+            let plan = plan(&prepared, &strategy, billing_models);
             group.bench_function(who, |bencher| {
-                bencher.iter(|| runtime.block_on(replay(&subject, &plan, &offline)));
+                bencher.iter(|| runtime.block_on(replay(&prepared, &plan, &offline)));
             });
         }
         group.finish();

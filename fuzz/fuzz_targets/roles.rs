@@ -13,7 +13,7 @@ use recap_llm::{Answered, Call, CallError, Finish, Llm, Model, NoUsage, Reply, S
 use recap_core::model::{Expectation, QuestionKind, Role, Timing};
 use recap_exam::roles::answerer::{self, Answerer, AnswerContext};
 use recap_exam::roles::compactor;
-use recap_exam::roles::finder::Embedder;
+use recap_exam::roles::embedder::Embedder;
 use recap_exam::roles::finder::Finder;
 use recap_exam::roles::judge::{self, Grading, Judge};
 use recap_strategy::{Archived, Channel, Compactor, RECOVERIES, Task};

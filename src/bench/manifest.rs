@@ -49,7 +49,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         judge: OFFLINE.to_owned(),
         embedder: None,
         source: Source::Lexical,
-        agent_models: spec.agents.names(),
+        agent_models: spec.billing_models.names(),
         prices: priced(spec, datasets),
         profile: PROFILE,
         named: Vec::new(),
@@ -84,16 +84,20 @@ pub(super) fn with_roles(manifest: Manifest, spec: &RunSpec, roles: &ModelRoles)
 /// that the recordings name, and the one that compacts. What recordings name
 /// also stands under the names that they give it.
 fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
-    let agents = &spec.agents;
-    let list = agents.list();
+    let billing_models = &spec.billing_models;
+    let list = billing_models.list();
     let sessions = || datasets.iter().flat_map(|d| &d.sessions);
     let billing_models = sessions().flat_map(|t| {
         let recorded = t.model.as_deref();
-        let others = t.other_models.values().map(|model| agents.recorded(Some(model)));
-        agents.of(recorded, &[]).into_iter().chain([agents.recorded(recorded)]).chain(others)
+        let others = t.other_models.values().map(|model| billing_models.recorded(Some(model)));
+        billing_models
+            .of(recorded, &[])
+            .into_iter()
+            .chain([billing_models.recorded(recorded)])
+            .chain(others)
     });
     let billing_models = billing_models.chain(spec.compactor.as_deref().cloned());
-    let billing_models = billing_models.map(|agent| (agent.model.clone(), agent.model));
+    let billing_models = billing_models.map(|billed| (billed.model.clone(), billed.model));
     let recorded = sessions().flat_map(recorded_models);
     let recorded =
         recorded.filter_map(|named| Some((named.clone(), list.priced(&named)?.id.clone())));

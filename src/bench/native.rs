@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use recap_billing::pricing::Agents;
+use recap_billing::pricing::BillingModels;
 use recap_core::model::Session;
 use recap_core::text::counted;
 use recap_core::wording::first_few;
@@ -16,7 +16,7 @@ use recap_replay::{LimitShown, NativeFrom, NativeWindow, SharedLimit, WindowSpec
 pub fn share_native_windows(
     datasets: &mut [Dataset],
     windows: &Windows,
-    agents: &Agents,
+    billing_models: &BillingModels,
 ) -> Vec<String> {
     let mut groups: BTreeMap<(Option<String>, String), Vec<&mut Session>> = BTreeMap::new();
     let at_native =
@@ -24,13 +24,13 @@ pub fn share_native_windows(
     for dataset in datasets.iter_mut().filter(at_native) {
         for session in &mut dataset.sessions {
             let Some(model) = &session.model else { continue };
-            let key = (dataset.agent.clone(), agents.named(model).model);
+            let key = (dataset.agent.clone(), billing_models.named(model).model);
             groups.entry(key).or_default().push(session);
         }
     }
     let notices = groups.into_iter().filter_map(|((agent, model), mut sessions)| {
         let all = sessions.len();
-        let limits = share_limits(&mut sessions, agents);
+        let limits = share_limits(&mut sessions, billing_models);
         let given: usize = limits.iter().map(|limit| limit.given).sum();
         let who = agent.map_or_else(String::new, |agent| format!(" of {agent}"));
         (given > 0).then(|| {
@@ -60,9 +60,9 @@ fn shared(limit: &SharedLimit) -> String {
 pub(super) fn warnings(
     windows: &Windows,
     sessions: &[NamedSession],
-    agents: &Agents,
+    billing_models: &BillingModels,
 ) -> Vec<String> {
-    let found = native(windows, sessions, agents);
+    let found = native(windows, sessions, billing_models);
     let all = found.len();
     let over = found.into_iter().filter_map(|(session, window)| match window.from {
         NativeFrom::Exceeded { limit, largest } => Some((largest, limit, window.tokens, session)),
@@ -87,10 +87,10 @@ pub(super) fn warnings(
 pub fn native_sizes(
     windows: &Windows,
     sessions: &[NamedSession],
-    agents: &Agents,
+    billing_models: &BillingModels,
 ) -> Option<String> {
     let mut sizes: BTreeMap<u64, usize> = BTreeMap::new();
-    for (_, window) in native(windows, sessions, agents) {
+    for (_, window) in native(windows, sessions, billing_models) {
         *sizes.entry(window.tokens).or_default() += 1;
     }
     let each =
@@ -103,11 +103,11 @@ pub fn native_sizes(
 fn native<'a>(
     windows: &Windows,
     sessions: &'a [NamedSession],
-    agents: &Agents,
+    billing_models: &BillingModels,
 ) -> Vec<(&'a Session, NativeWindow)> {
     let at_native = |s: &&NamedSession| windows.of(&s.dataset).iter().any(WindowSpec::is_native);
     let found = sessions.iter().filter(at_native);
-    found.map(|s| (&s.session, NativeWindow::of(&s.session, agents))).collect()
+    found.map(|s| (&s.session, NativeWindow::of(&s.session, billing_models))).collect()
 }
 
 #[cfg(test)]
@@ -131,8 +131,8 @@ mod tests {
         NamedSession { dataset: dataset.to_owned(), session, questions: Vec::new() }
     }
 
-    fn agents() -> Agents {
-        Agents::new(Arc::new(PriceList::bundled()), Vec::new())
+    fn billing_models() -> BillingModels {
+        BillingModels::new(Arc::new(PriceList::bundled()), Vec::new())
     }
 
     #[test]
@@ -143,16 +143,19 @@ mod tests {
             session("d", "far-over", 300_000),
         ];
         let at = |typed: &str| Windows::Same(vec![typed.parse().unwrap()]);
-        let warned = warnings(&at("native"), &sessions, &agents());
+        let warned = warnings(&at("native"), &sessions, &billing_models());
         assert_eq!(
             warned,
             ["2 of 3 sessions at the native window sent prompts over their model's limit in the \
               price list (the largest is 300000 tokens, over a limit of 200000, in far-over): \
               their native window is the next larger one that holds them, there 1000000 tokens"]
         );
-        assert_eq!(warnings(&at("native"), &sessions[..1], &agents()), Vec::<String>::new());
-        assert_eq!(warnings(&at("200k"), &sessions, &agents()), Vec::<String>::new());
-        let sizes = |typed| native_sizes(&at(typed), &sessions, &agents());
+        assert_eq!(
+            warnings(&at("native"), &sessions[..1], &billing_models()),
+            Vec::<String>::new()
+        );
+        assert_eq!(warnings(&at("200k"), &sessions, &billing_models()), Vec::<String>::new());
+        let sizes = |typed| native_sizes(&at(typed), &sessions, &billing_models());
         let told = "200000 tokens in 1 session, 1000000 tokens in 2 sessions";
         assert_eq!(sizes("native").as_deref(), Some(told));
         assert_eq!(sizes("25%"), None);

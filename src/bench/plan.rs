@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::selection::DataContents;
 use super::{Part, Selection, Settings, grid, manifest, native, shard};
 use crate::failure::{Exit, Failure};
-use recap_billing::pricing::{Agents, PriceList};
+use recap_billing::pricing::{BillingModels, PriceList};
 use recap_core::model::{Manifest, Question, Session};
 use recap_core::text::counted;
 use recap_core::tokens::Counter;
@@ -126,10 +126,10 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, Failure> {
     let windows = Windows::or_default(unique(settings.windows.iter().cloned()), &datasets);
     let models = unique(settings.agent_models.iter().map(|model| model.trim().to_owned()));
     known_models(&prices, &models)?;
-    let agents = Arc::new(Agents::new(prices, models));
-    let mut warnings = native::share_native_windows(&mut datasets, &windows, &agents);
+    let billing_models = Arc::new(BillingModels::new(prices, models));
+    let mut warnings = native::share_native_windows(&mut datasets, &windows, &billing_models);
     let sessions = named_sessions(&mut datasets, settings.limit)?;
-    let compactor = inputs.compactor_model.map(|model| Arc::new(agents.named(&model)));
+    let compactor = inputs.compactor_model.map(|model| Arc::new(billing_models.named(&model)));
     let selection = inputs.strategies;
     let (strategies, named, grid) = if selection.search {
         let agent = manifest::agent(&datasets);
@@ -141,7 +141,7 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, Failure> {
         (strategies, named, None)
     };
     let spec = RunSpec {
-        agents,
+        billing_models,
         strategies,
         windows,
         // What a model writes differs from time to time.
@@ -155,7 +155,7 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, Failure> {
         depth: depth(settings.cuts, settings.depth),
         jobs: settings.jobs.unwrap_or_else(cores),
     };
-    warnings.extend(native::warnings(&spec.windows, &sessions, &spec.agents));
+    warnings.extend(native::warnings(&spec.windows, &sessions, &spec.billing_models));
     let left_out =
         || spec.without_summaries && !spec.strategies.iter().any(|p| p.replays_recording());
     warnings.extend(unreadable(&sessions).filter(|_| left_out()));
@@ -310,7 +310,7 @@ fn known_models(prices: &PriceList, models: &[String]) -> Result<(), Failure> {
         .help(format!("{like}--prices takes a list that has a model of your own")))
 }
 
-/// Why the vendor's compaction cannot be shown, where it cannot.
+/// Why a recorded compaction cannot be shown, where one cannot.
 fn unreadable(sessions: &[NamedSession]) -> Option<String> {
     let reason = |s: &NamedSession| s.session.compactions.iter().find_map(|c| c.unreadable.clone());
     let reasons: Vec<String> = sessions.iter().filter_map(reason).collect();

@@ -84,8 +84,9 @@ impl BenchRun {
         Ok(folder.concealing(self.conceal.clone()))
     }
 
-    /// Replays every cell, on the caller's tokio runtime. Each result is in the folder before the observer hears of the next one: where the future is
-    /// dropped, [`BenchRun::resume`] goes on with what finished.
+    /// Replays every cell, on the caller's tokio runtime. Each result is in the folder before the
+    /// observer hears of the next one: where the future is dropped, [`BenchRun::resume`] goes on
+    /// with what finished.
     ///
     /// # Errors
     /// If the folder cannot be written.

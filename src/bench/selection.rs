@@ -40,7 +40,7 @@ const ALWAYS: &[&str] = &["full", "empty", "id-list", WITH_QUESTIONS, WITH_COMPA
 /// The control that needs questions.
 const WITH_QUESTIONS: &str = "evidence";
 
-/// The control that equals `full` where no vendor's compaction is recorded.
+/// The control that equals `full` where no compaction is recorded.
 const WITH_COMPACTIONS: &str = "recorded";
 
 /// What the data of a run contain.
@@ -117,7 +117,7 @@ impl Selection {
 }
 
 /// The names with the controls first, each once. `evidence` runs only where there are questions;
-/// `recorded`, unless named, only where a vendor's compaction is recorded.
+/// `recorded`, unless named, only where a compaction is recorded.
 fn with_controls(asked: &[&str], data: DataContents) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = Vec::new();
     let mut add = |name: &str| {

@@ -23,8 +23,8 @@ pub struct Settings {
     #[arg(long)]
     pub no_scale: bool,
 
-    /// Size of the prompt at which the agent's own compaction is to fire (130k), in `recap tune` the
-    /// strategy's; a list, or repeat [default: six sizes that its setting takes]
+    /// Size of the prompt at which the agent's own compaction is to fire (130k), in `recap tune`
+    /// the strategy's; a list, or repeat [default: six sizes that its setting takes]
     #[arg(long = "compact-at", value_name = "SIZES", value_delimiter = ',', value_parser = compact_at)]
     pub compact_at: Vec<u64>,
 

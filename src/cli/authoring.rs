@@ -40,11 +40,11 @@ pub(super) fn with_cuts<'a>(
 }
 
 /// Counts the calls that the model would get if all its questions were good.
-pub(super) fn rehearse(llm: &Arc<dyn Llm>, sessions: &[CutSession<'_>]) -> Result<(), Failure> {
+pub(super) fn dry_run(llm: &Arc<dyn Llm>, sessions: &[CutSession<'_>]) -> Result<(), Failure> {
     let author = Author::new(llm);
     Work::new(1)?.run(async {
         for (session, places) in sessions {
-            author.rehearse(session, places).await;
+            author.dry_run(session, places).await;
         }
     })?;
     Ok(())
@@ -57,11 +57,11 @@ pub(super) fn estimate(
     sessions: &[CutSession<'_>],
 ) -> Result<Estimate, Failure> {
     let (planned, counter) = (Arc::new(DryRunCalls::default()), Arc::new(Counter::default()));
-    let mut rehearsal = ModelSession::dry_run(options, prices, &counter, &planned)?;
-    if let Some(llm) = rehearsal.llm(model)? {
-        rehearse(&llm, sessions)?;
+    let mut model_session = ModelSession::dry_run(options, prices, &counter, &planned)?;
+    if let Some(llm) = model_session.llm(model)? {
+        dry_run(&llm, sessions)?;
     }
-    Ok(Estimate::of(&planned, prices, wire::now(), rehearsal.has_cassette()))
+    Ok(Estimate::of(&planned, prices, wire::now(), model_session.has_cassette()))
 }
 
 /// The questions that the model writes; how many there are for each session,

@@ -28,7 +28,8 @@ pub struct Arguments {
     #[arg(value_name = "INPUT")]
     inputs: Vec<String>,
 
-    /// Read the newest session that an agent keeps on this machine (Claude Code, Codex CLI, OpenCode and others), with those of its folder
+    /// Read the newest session that an agent keeps on this machine (Claude Code, Codex CLI,
+    /// OpenCode and others), with those of its folder
     #[arg(long, conflicts_with = "inputs")]
     latest: bool,
 
@@ -153,7 +154,7 @@ pub(super) fn run(arguments: &Arguments, job: Job) -> Result<Exit, Failure> {
     if !arguments.resume || earlier.is_none() {
         dry_run::refuse_over_cap(&plan, &role_options)?;
     }
-    let prices = Arc::clone(plan.spec.agents.list());
+    let prices = Arc::clone(plan.spec.billing_models.list());
     if let Some(model) = role_options.author() {
         let author = (&role_options.calls, model);
         let estimate = authoring::estimate(author, &prices, &dry_run::unasked(&plan))?;

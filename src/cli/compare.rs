@@ -21,13 +21,13 @@ pub struct Arguments {
     #[arg(value_name = "RUN_A")]
     a: PathBuf,
 
-    /// Folder of the run that is looked at; differences are B less A [default: RUN_A, two strategies
-    /// of which --strategy names]
+    /// Folder of the run that is looked at; differences are B less A [default: RUN_A, two
+    /// strategies of which --strategy names]
     #[arg(value_name = "RUN_B")]
     b: Option<PathBuf>,
 
-    /// Compare a strategy of A with another one of B; repeat for several [default: each strategy with
-    /// its namesake]
+    /// Compare a strategy of A with another one of B; repeat for several [default: each strategy
+    /// with its namesake]
     #[arg(long, value_name = "STRATEGY_A=STRATEGY_B")]
     strategy: Vec<String>,
 

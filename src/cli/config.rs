@@ -1,6 +1,6 @@
 //! Settings from `recap.toml` and the environment.
 //!
-//! Flags beat environment beats recap.toml beats defaults (`interface`).
+//! Flags beat environment beats recap.toml beats defaults (`docs/ci.md`).
 //! Settings of file and environment are added to the command line where nothing
 //! was typed, and then parsed with it. So a new option works in all three
 //! places without further code.

@@ -42,7 +42,7 @@ pub(super) fn plan(
         let idle = "0 calls to a model: every role is offline, nothing is spent\n";
         return Ok(if json { Estimate::default().json(&work) } else { cells + idle });
     }
-    let bill = rehearsed(plan, role_options)?;
+    let bill = estimated(plan, role_options)?;
     if json {
         return Ok(bill.json(&work));
     }
@@ -63,18 +63,18 @@ pub(super) fn refuse_over_cap(plan: &BenchPlan, role_options: &RoleOptions) -> R
         return Ok(());
     }
     let less = "ask for less: --limit, fewer strategies, windows or --replicates";
-    rehearsed(plan.clone(), role_options)?.within(cap, less)
+    estimated(plan.clone(), role_options)?.within(cap, less)
 }
 
 /// Makes a run with its calls counted instead of sent.
-fn rehearsed(mut plan: BenchPlan, role_options: &RoleOptions) -> Result<Estimate, Failure> {
+fn estimated(mut plan: BenchPlan, role_options: &RoleOptions) -> Result<Estimate, Failure> {
     let calls = Arc::new(DryRunCalls::default());
-    let prices = Arc::clone(plan.spec.agents.list());
+    let prices = Arc::clone(plan.spec.billing_models.list());
     let (roles, mut model_session) = role_options.dry_run(&plan.counter, &prices, &calls)?;
     if let Some(model) = role_options.author()
         && let Some(llm) = model_session.llm(model)?
     {
-        authoring::rehearse(&llm, &unasked(&plan))?;
+        authoring::dry_run(&llm, &unasked(&plan))?;
     }
     plan.roles = roles;
     Work::new(plan.spec.jobs)?.run(plan.dry_run())??;
@@ -147,7 +147,7 @@ fn cells(
             counted(n, "question")
         ),
     };
-    let native = native_sizes(&spec.windows, sessions, &spec.agents)
+    let native = native_sizes(&spec.windows, sessions, &spec.billing_models)
         .map_or_else(String::new, |sizes| format!("the native window is {sizes}\n"));
     format!(
         "{} with {}\n{} × {}: {}\n{native}{questions}",

@@ -32,7 +32,8 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List every violation with file and line, and what the questions cover; exit 2 where there is one
+    /// List every violation with file and line, and what the questions cover; exit 2 where there is
+    /// one
     ///
     /// Violations are broken references, evidence that stands behind the question or does not say
     /// any of the answers, repeated ids and questions, empty questions, answers that the question
@@ -42,9 +43,9 @@ enum Action {
     /// for the table only.
     ///
     /// Then the answer to every question is looked for: without the conversation, beside its
-    /// evidence, and in everything that the agent had. One that is findable without the conversation
-    /// is a violation too. Ambiguous are those of which a stale value is said again behind the
-    /// newest evidence.
+    /// evidence, and in everything that the agent had. One that is findable without the
+    /// conversation is a violation too. Ambiguous are those of which a stale value is said again
+    /// behind the newest evidence.
     Check {
         /// A data set with questions: a bundled or native data set, LoCoMo, BEAM
         input: String,

@@ -1,4 +1,5 @@
-//! The options that fill the roles, and those of calls to models: cassette, budget, limits, redaction.
+//! The options that fill the roles, and those of calls to models: cassette, budget, limits,
+//! redaction.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::failure::{Exit, Failure};
 use recap_billing::pricing::PriceList;
 use recap_core::model::OFFLINE;
 use recap_core::tokens::Counter;
-use recap_exam::roles::finder::Embedder;
+use recap_exam::roles::embedder::Embedder;
 use recap_exam::roles::{answerer, compactor, judge};
 use recap_llm::cassette::{Mode, Scrub};
 use recap_llm::{Budget, Cassette, Client, DryRunCalls, Limits, Options};
@@ -46,8 +47,8 @@ pub struct RoleOptions {
     embedder: String,
 
     /// Questions asked right after a compaction, besides those of the data sets: `auto` makes them
-    /// from each session without its own, `none` asks none, a file of `recap questions generate` holds
-    /// them, a model (provider/model) writes them
+    /// from each session without its own, `none` asks none, a file of `recap questions generate`
+    /// holds them, a model (provider/model) writes them
     #[arg(long, value_name = "auto|none|FILE|MODEL", default_value = "auto")]
     questions: String,
 
@@ -196,8 +197,11 @@ impl RoleOptions {
         let mut roles = self.filled(counter, &mut model_session)?;
         if !roles.offline {
             let offline = Arc::new(compactor::Offline::new(Arc::clone(counter)));
-            roles.compactor =
-                Arc::new(compactor::Rehearsed::new(roles.compactor, offline, Arc::clone(planned)));
+            roles.compactor = Arc::new(compactor::DryRunCompactor::new(
+                roles.compactor,
+                offline,
+                Arc::clone(planned),
+            ));
         }
         Ok((roles, model_session))
     }

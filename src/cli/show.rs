@@ -12,7 +12,7 @@ use super::work::Work;
 use super::{inputs, wire};
 use crate::bench::{self, share_native_windows};
 use crate::failure::{Exit, Failure};
-use recap_billing::pricing::{Agents, PriceList};
+use recap_billing::pricing::{BillingModels, PriceList};
 use recap_core::model::{
     CutExam, Fact, LedgerState, NO_SUMMARY, Reference, ReferenceState, Session, suggest,
 };
@@ -107,20 +107,32 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut datasets =
         inputs::load(std::slice::from_ref(&arguments.input), &arguments.reading.options())?;
     let windows = Windows::or_default(Vec::from_iter(arguments.window.clone()), &datasets);
-    let agents = agents();
-    share_native_windows(&mut datasets, &windows, &agents);
+    let billing_models = billing_models();
+    share_native_windows(&mut datasets, &windows, &billing_models);
     let dataset = datasets.remove(0);
     let window =
         windows.of(&dataset.name).first().expect("it has one of its own, or that asked for");
     let session = pick(dataset.sessions, arguments.session.as_deref())?;
     let counter = wire::counter(arguments.tokens);
     let roles = ModelRoles::offline(&counter);
-    if let Some(cut) = arguments.cut {
-        let parts = shown((arguments, cut), &dataset.name, session, (strategy, roles), counter)?;
-        wire::print_document(&parts)?;
-        return Ok(Exit::Done);
-    }
-    let prepared = PreparedSession::new(&dataset.name, session, counter);
+    let parts = match arguments.cut {
+        Some(cut) => at_cut((arguments, cut), &dataset.name, session, (strategy, roles), counter)?,
+        None => {
+            let prepared = PreparedSession::new(&dataset.name, session, counter);
+            at_request(arguments, &prepared, (window, &billing_models), (strategy, roles))?
+        }
+    };
+    wire::print_document(&parts)?;
+    Ok(Exit::Done)
+}
+
+/// What is printed for a request: what is sent, and the strategy's notices and files by then.
+fn at_request(
+    arguments: &Arguments,
+    prepared: &PreparedSession,
+    (window, billing_models): (&WindowSpec, &BillingModels),
+    (strategy, roles): (Strategy, ModelRoles),
+) -> Result<Vec<Part>, Failure> {
     let last = prepared.facts.requests.len() as u32;
     let request = arguments.request.unwrap_or(last.saturating_sub(1));
     if request >= last {
@@ -129,17 +141,21 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ))
         .help("give an ordinal below that number to --request"));
     }
-    let native = NativeWindow::of(&prepared.recording.session, &agents).tokens;
+    let native = NativeWindow::of(&prepared.recording.session, billing_models).tokens;
     let tokens = window.tokens(&prepared.recording.sizes, native).map_err(wire::too_small)?;
-    let strategy = for_model(strategy, &prepared);
+    let strategy = for_model(strategy, prepared);
     let plan = Plan {
         seed: arguments.seed,
         scaling: window.scaling(!arguments.no_scale),
-        ..Plan::new((&dataset.name, &prepared.facts.session), strategy, (window.label(), tokens))
+        ..Plan::new(
+            (&prepared.facts.dataset, &prepared.facts.session),
+            strategy,
+            (window.label(), tokens),
+        )
     };
     let own = roles.compactor.counting(&prepared.recording.counter);
     let compactor = own.unwrap_or(roles.compactor);
-    let mut replay = ReplaySession::open(&prepared, &plan, compactor.as_ref())
+    let mut replay = ReplaySession::open(prepared, &plan, compactor.as_ref())
         .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
     Work::new(1)?
         .run(replay.run_to_request(request))?
@@ -154,19 +170,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         counted(facts.tokens_full, "token"),
         facts.message,
     );
-    let mut parts = vec![title(&prepared, &plan, &at, request), Part::Text(sent)];
-    parts.extend(context_parts(context, &prepared, arguments.diff));
+    let mut parts = vec![title(prepared, &plan, &at, request), Part::Text(sent)];
+    parts.extend(context_parts(context, prepared, arguments.diff));
     parts.extend(notice_parts(replay.notices()));
     if let Some(folder) = &arguments.files {
         parts.extend(kept(folder, &replay.stored(), &plan.strategy.name)?);
     }
-    wire::print_document(&parts)?;
-    Ok(Exit::Done)
+    Ok(parts)
 }
 
 /// The models of recordings, by their names in the price list.
-fn agents() -> Agents {
-    Agents::new(Arc::new(PriceList::bundled()), Vec::new())
+fn billing_models() -> BillingModels {
+    BillingModels::new(Arc::new(PriceList::bundled()), Vec::new())
 }
 
 /// The strategy that the user named.
@@ -247,7 +262,7 @@ fn pick(sessions: Vec<Session>, wanted: Option<&str>) -> Result<Session, Failure
 
 /// The strategy as the model of the recording has it.
 fn for_model(strategy: Strategy, prepared: &PreparedSession) -> Arc<Strategy> {
-    let model = prepared.facts.model.as_deref().map(|name| agents().named(name).model);
+    let model = prepared.facts.model.as_deref().map(|name| billing_models().named(name).model);
     Strategy::for_model(&Arc::new(strategy), &model.unwrap_or_default())
 }
 
@@ -332,7 +347,7 @@ fn differences(context: &Context, prepared: &PreparedSession) -> Part {
 const AROUND: usize = 60;
 
 /// What is printed for a cut: the facts first, then the context.
-fn shown(
+fn at_cut(
     (arguments, number): (&Arguments, u32),
     dataset: &str,
     session: Session,

@@ -96,12 +96,12 @@ fn check(name: &str) -> Result<String, Failure> {
             Failure::with_code(Exit::Incomplete, format!("{}, tried on {id}: {e}", strategy.name))
         })?);
     }
-    conduct(&mut text, &all);
+    describe(&mut text, &all);
     Ok(text)
 }
 
 /// The result of the check, in words.
-fn conduct(text: &mut String, all: &[ConformanceReport]) {
+fn describe(text: &mut String, all: &[ConformanceReport]) {
     let sum = |count: fn(&ConformanceReport) -> u64| all.iter().map(count).sum::<u64>();
     let [verbatim, edited, folded, gone] =
         [0, 1, 2, 3].map(|state| all.iter().map(|one| one.messages[state]).sum::<u64>());

@@ -106,8 +106,8 @@ fn variables(job: &Json, shard: &str, shards: usize) -> Vec<(String, String)> {
     variables.iter().map(|(name, text)| (name.clone(), value(text))).collect()
 }
 
-/// Runs the scripts of a job on a runner of its own, with the artifacts that it asks for; those that
-/// it leaves are kept in `artifacts`.
+/// Runs the scripts of a job on a runner of its own, with the artifacts that it asks for; those
+/// that it leaves are kept in `artifacts`.
 fn runner(desk: &Desk, workflow: &Json, job: &str, shard: (&str, usize)) {
     let (job, folder) = (&workflow["jobs"][job], format!("runner-{job}-{}", shard.0));
     desk.file(&format!("{folder}/recap.toml"), desk.read("recap.toml"));

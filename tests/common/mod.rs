@@ -69,7 +69,7 @@ pub fn small() -> Session {
     Session { id: "small".into(), messages: messages.collect(), ..Session::default() }
 }
 
-pub fn subject(session: Session) -> PreparedSession {
+pub fn prepared(session: Session) -> PreparedSession {
     PreparedSession::new("test", session, Arc::new(Counter::default()))
 }
 
@@ -161,11 +161,11 @@ pub fn ledger(session: &ReplaySession<'_>) -> String {
 
 /// The ledger at each request.
 pub fn replayed(session: Session, plan: &Plan, compactor: &dyn Compactor) -> Vec<String> {
-    let subject = subject(session);
+    let prepared = prepared(session);
     block_on(async {
         let mut rows = Vec::new();
-        for request in 0..subject.facts.requests.len() as u32 {
-            let mut replay = ReplaySession::open(&subject, plan, compactor).unwrap();
+        for request in 0..prepared.facts.requests.len() as u32 {
+            let mut replay = ReplaySession::open(&prepared, plan, compactor).unwrap();
             assert!(replay.run_to_request(request).await.unwrap());
             rows.push(ledger(&replay));
         }

@@ -7,7 +7,7 @@ use recap_replay::{Plan, ReplaySession};
 use recap_strategy::{Record, Scaling, builtin};
 use serde_json::json;
 
-use super::{block_on, ledger, message, offline, plan, subject};
+use super::{block_on, ledger, message, offline, plan, prepared};
 
 /// A text of so many tokens by the tokeniser and by characters / 4 alike.
 pub fn even(tokens: usize) -> String {
@@ -111,10 +111,10 @@ pub fn at_request<T>(
     request: u32,
     look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
-    let subject = subject(session.clone());
+    let prepared = prepared(session.clone());
     let compactor = offline();
     block_on(async {
-        let mut replay = ReplaySession::open(&subject, plan, &compactor).unwrap();
+        let mut replay = ReplaySession::open(&prepared, plan, &compactor).unwrap();
         assert!(replay.run_to_request(request).await.unwrap(), "no request {request}");
         look(&replay)
     })
@@ -133,10 +133,10 @@ pub fn last(session: &Session, plan: &Plan) -> String {
 
 /// Records of a kind, of the whole session.
 pub fn records(session: &Session, plan: &Plan, kind: &str) -> Vec<serde_json::Value> {
-    let subject = subject(session.clone());
+    let prepared = prepared(session.clone());
     let compactor = offline();
     block_on(async {
-        let mut replay = ReplaySession::open(&subject, plan, &compactor).unwrap();
+        let mut replay = ReplaySession::open(&prepared, plan, &compactor).unwrap();
         replay.run_to_end().await.unwrap();
         let of_kind = |record: &&Record| record.kind == kind;
         replay.records().iter().filter(of_kind).map(|record| record.body.clone()).collect()

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::talk::{Talk, last, real};
-use crate::common::{block_on, ledger, replayed, subject};
+use crate::common::{block_on, ledger, prepared, replayed};
 use recap_core::model::{Role, Session};
 use recap_replay::{Plan, ReplaySession};
 use recap_strategy::{
@@ -46,10 +46,10 @@ impl Seen {
 
 fn seen(session: &Session, plan: &Plan) -> Seen {
     let compactor = Arc::new(Numbered::default());
-    let subject = subject(session.clone());
+    let prepared = prepared(session.clone());
     let requests = session.messages.iter().filter(|message| message.is_request()).count();
     let (sent, ledger) = block_on(async {
-        let mut replay = ReplaySession::open(&subject, plan, &*compactor).unwrap();
+        let mut replay = ReplaySession::open(&prepared, plan, &*compactor).unwrap();
         assert!(replay.run_to_request(requests as u32 - 1).await.unwrap());
         let context = replay.context();
         let entry = |id| context.entry(id).map(|entry| (entry.role, entry.text.to_owned()));

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::common::talk::{Talk, real};
-use crate::common::{block_on, offline, subject};
+use crate::common::{block_on, offline, prepared};
 use recap_core::model::{Role, Session};
 use recap_replay::ReplaySession;
 use recap_strategy::builtin_names;
@@ -58,12 +58,12 @@ fn written_messages_take_turns_but_for_known_ones() {
     let mut found = BTreeSet::new();
     for name in builtin_names().filter(|name| *name != "evidence") {
         for session in sessions() {
-            let subject = subject(session);
+            let prepared = prepared(session);
             for window in [1_000, 1_500, 2_200, 3_000] {
                 let (plan, compactor) = (real(name, window, &[]), offline());
-                let requests = subject.facts.requests.len() as u32;
+                let requests = prepared.facts.requests.len() as u32;
                 for request in (0..requests).rev().step_by(3) {
-                    let mut replay = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+                    let mut replay = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
                     assert!(block_on(replay.run_to_request(request)).unwrap());
                     found.extend(doubled(&replay).into_iter().map(|role| (name, role)));
                 }

@@ -34,17 +34,17 @@ fn question(id: &str, asked_at: u32, evidence: &[u32]) -> Question {
     }
 }
 
-fn prepared(questions: Vec<Question>) -> PreparedSession {
+fn with_questions(questions: Vec<Question>) -> PreparedSession {
     PreparedSession::new("test", small(), Arc::new(Counter::default())).with_questions(questions)
 }
 
 fn replayed(
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
     toml: &str,
     window: u64,
 ) -> (CellRows, Vec<PendingQuestion>) {
     let Replayed { cell, asked, .. } =
-        block_on(replay(subject, &plan(strategy(toml), window), &offline()));
+        block_on(replay(prepared, &plan(strategy(toml), window), &offline()));
     (cell.rows().unwrap_or_else(|| panic!("{:?}", cell.outcome)).clone(), asked)
 }
 
@@ -54,14 +54,14 @@ const LAST_TWO: &str = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"reques
 #[test]
 fn rule_28_question_sees_context_of_next_request() {
     // Message 5 makes the third request: it follows message 4.
-    let subject = prepared(vec![question("p", 4, &[0])]);
-    let facts = &subject.facts.questions[0];
+    let prepared = with_questions(vec![question("p", 4, &[0])]);
+    let facts = &prepared.facts.questions[0];
     assert_eq!((facts.request, facts.evidence.as_slice()), (2, [0].as_slice()));
     // Messages 1 to 4 lie between: a call, 100, 10 and 10 tokens.
-    let call = subject.facts.messages[1].tokens;
+    let call = prepared.facts.messages[1].tokens;
     assert_eq!(facts.age_tokens, Some(120 + call));
 
-    let (rows, asked) = replayed(&subject, "", 1_000);
+    let (rows, asked) = replayed(&prepared, "", 1_000);
     assert_eq!(rows.snapshots.len(), 1);
     assert_eq!(rows.snapshots[0].request, 2);
     assert_eq!(rows.snapshots[0].parts, [SnapshotPart::Messages { from: 0, to: 5 }]);
@@ -72,15 +72,15 @@ fn rule_28_question_sees_context_of_next_request() {
 
 #[test]
 fn rule_28_assistant_question_waits_for_next_request() {
-    let subject = prepared(vec![question("p", 5, &[0]), question("q", 3, &[0])]);
-    let requests: Vec<u32> = subject.facts.questions.iter().map(|p| p.request).collect();
+    let prepared = with_questions(vec![question("p", 5, &[0]), question("q", 3, &[0])]);
+    let requests: Vec<u32> = prepared.facts.questions.iter().map(|p| p.request).collect();
     assert_eq!(requests, [3, 2]);
 }
 
 #[test]
 fn rule_28_final_question_gets_separate_virtual_request() {
-    let subject = prepared(vec![question("p", 10, &[0]), question("q", 10, &[9])]);
-    let (rows, asked) = replayed(&subject, LAST_TWO, 1_000);
+    let prepared = with_questions(vec![question("p", 10, &[0]), question("q", 10, &[9])]);
+    let (rows, asked) = replayed(&prepared, LAST_TWO, 1_000);
     assert_eq!(rows.requests.len(), 5, "no request is added");
     let end = &rows.snapshots[0];
     assert_eq!((rows.snapshots.len(), end.request), (1, 5));
@@ -92,14 +92,14 @@ fn rule_28_final_question_gets_separate_virtual_request() {
     assert_eq!(states, [Some(LedgerState::Gone), Some(LedgerState::Verbatim)]);
 
     // Nobody asks at the end: nothing is done there.
-    let (rows, _) = replayed(&prepared(vec![question("p", 4, &[0])]), LAST_TWO, 1_000);
+    let (rows, _) = replayed(&with_questions(vec![question("p", 4, &[0])]), LAST_TWO, 1_000);
     assert!(rows.compactions.iter().all(|c| !c.at_end));
 }
 
 #[test]
 fn rule_29_multi_message_evidence_takes_worst_state() {
-    let subject = prepared(vec![question("p", 10, &[0, 9]), question("q", 10, &[])]);
-    let (_, asked) = replayed(&subject, LAST_TWO, 1_000);
+    let prepared = with_questions(vec![question("p", 10, &[0, 9]), question("q", 10, &[])]);
+    let (_, asked) = replayed(&prepared, LAST_TWO, 1_000);
     assert_eq!(asked[0].evidence, Some(LedgerState::Gone));
     assert_eq!((asked[1].evidence, asked[1].age_compactions), (None, None));
 }
@@ -108,8 +108,8 @@ fn rule_29_multi_message_evidence_takes_worst_state() {
 fn compaction_age_counts_from_last_mention_of_evidence() {
     let four = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\
                  last = 4\n";
-    let subject = prepared(vec![question("old", 9, &[0]), question("new", 9, &[9])]);
-    let (rows, asked) = replayed(&subject, four, 1_000);
+    let prepared = with_questions(vec![question("old", 9, &[0]), question("new", 9, &[9])]);
+    let (rows, asked) = replayed(&prepared, four, 1_000);
     let all = rows.compactions.iter().filter(|c| !c.at_end).count() as u32;
     assert!(all > 0);
     let ages: Vec<Option<u32>> = asked.iter().map(|p| p.age_compactions).collect();
@@ -119,11 +119,14 @@ fn compaction_age_counts_from_last_mention_of_evidence() {
 
 #[test]
 fn evidence_control_shows_two_messages_on_each_side() {
-    let subject =
-        prepared(vec![question("p", 9, &[3]), question("q", 9, &[0, 9]), question("r", 9, &[])]);
+    let prepared = with_questions(vec![
+        question("p", 9, &[3]),
+        question("q", 9, &[0, 9]),
+        question("r", 9, &[]),
+    ]);
     let control = builtin("evidence", &[]).unwrap().unwrap();
     let Replayed { cell, asked, .. } =
-        block_on(replay(&subject, &plan(control, 1_000), &offline()));
+        block_on(replay(&prepared, &plan(control, 1_000), &offline()));
     let rows = cell.rows().unwrap();
     assert!(rows.requests.is_empty() && rows.compactions.is_empty());
     let parts: Vec<&[SnapshotPart]> = rows.snapshots.iter().map(|s| s.parts.as_slice()).collect();

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::common::{Scribe, block_on, ledger, message, plan, sent, strategy, subject, text};
-use recap_billing::pricing::{Agent, PriceList};
+use crate::common::{Scribe, block_on, ledger, message, plan, prepared, sent, strategy, text};
+use recap_billing::pricing::{BillingModel, PriceList};
 use recap_core::model::{CellOutcome, CellRows, LatencySource, Role, Session};
 use recap_replay::{Plan, ReplaySession, replay};
 use recap_strategy::Compactor;
@@ -38,7 +38,7 @@ fn folding() -> Plan {
 }
 
 fn rows(messages: usize, compactor: &dyn Compactor) -> CellRows {
-    match block_on(replay(&subject(talk(messages)), &folding(), compactor)).cell.outcome {
+    match block_on(replay(&prepared(talk(messages)), &folding(), compactor)).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }
@@ -93,10 +93,11 @@ fn calls_bill_their_own_compaction_despite_earlier_effect() {
     let prices = PriceList::bundled().find("claude-sonnet-5-5").unwrap().clone();
     let model = prices.id.clone();
     let prices = Some(Arc::new(prices));
-    let agent = Agent { billed_as: model.clone(), model, prices, others: Vec::new() };
-    plan.agents = Arc::new([agent]);
+    let billing_model =
+        BillingModel { billed_as: model.clone(), model, prices, others: Vec::new() };
+    plan.billing_models = Arc::new([billing_model]);
     let slow = slow();
-    let outcome = block_on(replay(&subject(talk(10)), &plan, &slow)).cell.outcome;
+    let outcome = block_on(replay(&prepared(talk(10)), &plan, &slow)).cell.outcome;
     let CellOutcome::Done(rows) = outcome else { panic!("it failed") };
     let row = |at: u32| {
         let row = &rows.compactions[at as usize];
@@ -120,10 +121,10 @@ fn failure_leaves_context_unchanged_and_next_trigger_retries() {
 
 #[test]
 fn session_copied_with_compaction_in_flight_goes_on_identically() {
-    let subject = subject(talk(14));
+    let prepared = prepared(talk(14));
     let (plan, straight_slow, resumed_slow) = (folding(), slow(), slow());
-    let mut straight = ReplaySession::open(&subject, &plan, &straight_slow).unwrap();
-    let mut resumed = ReplaySession::open(&subject, &plan, &resumed_slow).unwrap();
+    let mut straight = ReplaySession::open(&prepared, &plan, &straight_slow).unwrap();
+    let mut resumed = ReplaySession::open(&prepared, &plan, &resumed_slow).unwrap();
     let mut folded = false;
     loop {
         resumed = resumed.copied().unwrap();

@@ -4,9 +4,9 @@
 use crate::common;
 use std::sync::Arc;
 
-use crate::common::{block_on, message, offline, plan, strategy, subject, text};
+use crate::common::{block_on, message, offline, plan, prepared, strategy, text};
 use jiff::{SignedDuration, Timestamp};
-use recap_billing::pricing::{Agent, Agents, ModelPrices, PriceList, Tariff};
+use recap_billing::pricing::{BillingModel, BillingModels, ModelPrices, PriceList, Tariff};
 use recap_core::model::{
     Bill, Block, Buckets, CacheRules, CellOutcome, CellRows, Exogenous, LatencySource, Message,
     Role, Session, Usage,
@@ -17,7 +17,7 @@ use serde_json::json;
 
 /// Anthropic's rules without a minimum, in round prices: 1 for input, 1.25 and
 /// 2 for a write, 0.1 for a read, 5 for output, in USD per million.
-fn claude() -> Agent {
+fn claude() -> BillingModel {
     let entry = json!({
         "input_cost_per_token": 1e-6,
         "cache_read_input_token_cost": 1e-7,
@@ -26,22 +26,32 @@ fn claude() -> Agent {
         "output_cost_per_token": 5e-6,
         "prompt_cache_min_tokens": 0,
     });
-    agent(ModelPrices::read("claude-round", &entry).unwrap())
+    billing_model(ModelPrices::read("claude-round", &entry).unwrap())
 }
 
-fn listed(name: &str) -> Agent {
-    agent(PriceList::bundled().find(name).unwrap().clone())
+fn listed(name: &str) -> BillingModel {
+    billing_model(PriceList::bundled().find(name).unwrap().clone())
 }
 
-fn agent(prices: ModelPrices) -> Agent {
+fn billing_model(prices: ModelPrices) -> BillingModel {
     let model = prices.id.clone();
-    Agent { billed_as: model.clone(), model, prices: Some(Arc::new(prices)), others: Vec::new() }
+    BillingModel {
+        billed_as: model.clone(),
+        model,
+        prices: Some(Arc::new(prices)),
+        others: Vec::new(),
+    }
 }
 
-fn rows(subject: &PreparedSession, strategy: Strategy, window: u64, agent: &Agent) -> CellRows {
+fn rows(
+    prepared: &PreparedSession,
+    strategy: Strategy,
+    window: u64,
+    billing_model: &BillingModel,
+) -> CellRows {
     let mut plan = plan(strategy, window);
-    plan.agents = Arc::new([agent.clone()]);
-    match block_on(replay(subject, &plan, &offline())).cell.outcome {
+    plan.billing_models = Arc::new([billing_model.clone()]);
+    match block_on(replay(prepared, &plan, &offline())).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }
@@ -61,17 +71,17 @@ fn parts(buckets: &Buckets) -> (u64, u64, u64, u64) {
 }
 
 /// USD of prompts, outputs and calls.
-fn usd(subject: &PreparedSession, bill: &Bill, agent: &Agent) -> f64 {
-    let mut tariff = Tariff::new(agent.prices.as_ref().unwrap());
+fn usd(prepared: &PreparedSession, bill: &Bill, billing_model: &BillingModel) -> f64 {
+    let mut tariff = Tariff::new(billing_model.prices.as_ref().unwrap());
     let mut sum = 0.0;
-    for (facts, request) in subject.facts.requests.iter().zip(&bill.requests) {
+    for (facts, request) in prepared.facts.requests.iter().zip(&bill.requests) {
         let Some(request) = request else { continue };
         let billed = request.prompt.billed;
         sum += tariff.prompt_usd(&billed, facts.at).unwrap();
         sum += tariff.output_usd(billed.prompt(), facts.output, facts.at).unwrap();
     }
     for call in &bill.calls {
-        let at = subject.facts.requests[0].at;
+        let at = prepared.facts.requests[0].at;
         sum += tariff.prompt_usd(&call.prompt.billed, at).unwrap();
         sum += tariff.output_usd(call.prompt.billed.prompt(), call.output, at).unwrap();
     }
@@ -90,8 +100,8 @@ fn turns(seconds: &[i64]) -> Session {
 
 #[test]
 fn growing_conversation_reads_its_previous_cache_write() {
-    let subject = subject(turns(&[0, 1, 60, 61, 120, 121]));
-    let rows = rows(&subject, named("full"), 1_000, &claude());
+    let prepared = prepared(turns(&[0, 1, 60, 61, 120, 121]));
+    let rows = rows(&prepared, named("full"), 1_000, &claude());
     let found: Vec<_> = billed(&rows).iter().map(parts).collect();
     // 10 tokens, then 20 more each: the answer and the next question.
     assert_eq!(found, [(0, 0, 10, 0), (0, 10, 20, 0), (0, 30, 20, 0)]);
@@ -99,14 +109,14 @@ fn growing_conversation_reads_its_previous_cache_write() {
     assert_eq!(rows.requests[2].common_prefix, 30);
     // 10·1.25 + (1 + 25) + (3 + 25) for prompts, three times 50 for outputs.
     let expected = (12.5 + 26.0 + 28.0 + 150.0) * 1e-6;
-    assert!((usd(&subject, &rows.bills[0], &claude()) - expected).abs() < 1e-12);
+    assert!((usd(&prepared, &rows.bills[0], &claude()) - expected).abs() < 1e-12);
 }
 
 #[test]
 fn a_lunch_break_shows_in_the_bill() {
     // The question that follows the break comes after 70 minutes.
     let times = [0, 1, 60, 61, 61 + 4_200, 61 + 4_201];
-    let rows = rows(&subject(turns(&times)), named("full"), 1_000, &claude());
+    let rows = rows(&prepared(turns(&times)), named("full"), 1_000, &claude());
     let found: Vec<_> = billed(&rows).iter().map(parts).collect();
     assert_eq!(found[2], (0, 0, 50, 0), "everything is written again");
 }
@@ -118,9 +128,9 @@ fn recorded_one_hour_cache_writes_stay_one_hour() {
     session.messages[1].usage = Some(usage(0, 10));
     session.messages[3].usage = Some(usage(10, 20));
     session.messages[5].usage = Some(usage(30, 20));
-    let subject = subject(session);
-    assert!(subject.facts.requests.iter().all(|r| r.exogenous.is_none()));
-    let rows = rows(&subject, named("full"), 1_000, &claude());
+    let prepared = prepared(session);
+    assert!(prepared.facts.requests.iter().all(|r| r.exogenous.is_none()));
+    let rows = rows(&prepared, named("full"), 1_000, &claude());
     let found: Vec<_> = billed(&rows).iter().map(parts).collect();
     assert_eq!(found, [(0, 0, 0, 10), (0, 10, 0, 20), (0, 30, 0, 20)]);
 }
@@ -132,11 +142,11 @@ fn every_strategy_replays_recorded_cold_start() {
     for (at, (read, write)) in [(1, (0, 10)), (3, (10, 20)), (5, (0, 50)), (7, (50, 20))] {
         session.messages[at].usage = Some(usage(read, write));
     }
-    let subject = subject(session);
-    let events: Vec<_> = subject.facts.requests.iter().map(|r| r.exogenous).collect();
+    let prepared = prepared(session);
+    let events: Vec<_> = prepared.facts.requests.iter().map(|r| r.exogenous).collect();
     assert_eq!(events, [None, None, Some(Exogenous::Lost { left: 0 }), None]);
     for name in ["full", "sliding-window"] {
-        let rows = rows(&subject, named(name), 1_000, &claude());
+        let rows = rows(&prepared, named(name), 1_000, &claude());
         let third = &rows.bills[0].requests[2].as_ref().unwrap().prompt;
         assert_eq!(parts(&third.billed), (0, 0, 50, 0), "{name}");
         assert_eq!(
@@ -150,7 +160,7 @@ fn every_strategy_replays_recorded_cold_start() {
 fn an_aborted_request_is_not_billed() {
     let mut session = turns(&[0, 1, 60, 61, 120, 121]);
     session.messages[3].usage = Some(Usage::default());
-    let rows = rows(&subject(session), named("full"), 1_000, &claude());
+    let rows = rows(&prepared(session), named("full"), 1_000, &claude());
     let requests = &rows.bills[0].requests;
     assert_eq!(requests[1], None);
     assert_eq!(parts(&requests[2].as_ref().unwrap().prompt.billed), (0, 10, 40, 0));
@@ -166,8 +176,8 @@ fn turn_exceeding_provider_lookback_still_reads_cache() {
         (0..15).map(|n| message(2 + n, Role::Tool, vec![common::result(&format!("c{n}"), 10)]));
     messages.extend(results);
     messages.push(message(17, Role::Assistant, vec![text(10)]));
-    let subject = subject(Session { id: "fan".into(), messages, ..Session::default() });
-    let read = |strategy: Strategy| billed(&rows(&subject, strategy, 10_000, &claude()))[1].read;
+    let prepared = prepared(Session { id: "fan".into(), messages, ..Session::default() });
+    let read = |strategy: Strategy| billed(&rows(&prepared, strategy, 10_000, &claude()))[1].read;
     assert_eq!(read(named("full")), 10, "the breakpoint of the request before still stands");
     let newest = strategy("cache_breakpoints = [\"preamble\", \"newest\"]\n");
     assert_eq!(read(newest), 0, "a moving breakpoint alone looks back over 20 blocks");
@@ -178,8 +188,8 @@ fn changed_model_has_its_own_cache_and_price() {
     let mut session = turns(&[0, 1, 60, 61, 120, 121]);
     session.model = Some("main".into());
     session.other_models = [(3, "other".to_owned())].into();
-    let subject = subject(session);
-    assert_eq!(subject.facts.other_models, ["other"]);
+    let prepared = prepared(session);
+    assert_eq!(prepared.facts.other_models, ["other"]);
     let dear = json!({
         "input_cost_per_token": 1e-5,
         "cache_read_input_token_cost": 1e-6,
@@ -187,9 +197,9 @@ fn changed_model_has_its_own_cache_and_price() {
         "output_cost_per_token": 5e-5,
         "prompt_cache_min_tokens": 0,
     });
-    let dear = agent(ModelPrices::read("claude-dear", &dear).unwrap());
-    let billing_model = Agent { others: vec![dear.clone()], ..claude() };
-    let rows = rows(&subject, named("full"), 1_000, &billing_model);
+    let dear = billing_model(ModelPrices::read("claude-dear", &dear).unwrap());
+    let billing_model = BillingModel { others: vec![dear.clone()], ..claude() };
+    let rows = rows(&prepared, named("full"), 1_000, &billing_model);
     let found: Vec<_> = billed(&rows).iter().map(parts).collect();
     // 10, 30 and 50 tokens: the second prompt is the other model's first, and
     // the third finds what the first left.
@@ -199,7 +209,7 @@ fn changed_model_has_its_own_cache_and_price() {
     assert_eq!(models, [0, 1, 0]);
     assert_eq!(rows.bills[0].models().collect::<Vec<_>>(), ["claude-round", "claude-dear"]);
     // A billing model that was asked for takes every request.
-    let asked = super::bill::rows(&subject, named("full"), 1_000, &claude());
+    let asked = super::bill::rows(&prepared, named("full"), 1_000, &claude());
     assert_eq!(parts(&billed(&asked)[1]), (0, 10, 20, 0));
 }
 
@@ -212,14 +222,14 @@ fn head_breakpoint_follows_content_that_harnesses_prepend() {
     for (at, (read, write)) in [(1, (0, 1_010)), (3, (1_010, 20)), (5, (600, 450))] {
         session.messages[at].usage = Some(usage(read, write));
     }
-    let subject = subject(session);
-    assert_eq!(subject.facts.calibration.as_ref().unwrap().global, Some(600));
+    let prepared = prepared(session);
+    assert_eq!(prepared.facts.calibration.as_ref().unwrap().global, Some(600));
     // A window of two messages begins anew at every request.
-    let actual = |plan: &str, agent: &Agent| {
+    let actual = |plan: &str, billing_model: &BillingModel| {
         let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let keys = [set("cache_breakpoints", plan), set("last", "2")];
         let strategy = builtin("sliding-window", &keys).unwrap().unwrap();
-        rows(&subject, strategy, 100_000, agent)
+        rows(&prepared, strategy, 100_000, billing_model)
     };
     let [preamble, head] = ["[\"preamble\"]", "[\"head\"]"].map(|plan| actual(plan, &claude()));
     assert_eq!(billed(&preamble)[5].read, 600);
@@ -228,12 +238,12 @@ fn head_breakpoint_follows_content_that_harnesses_prepend() {
 
 #[test]
 fn pruning_and_masking_set_only_planned_breakpoints() {
-    let subject = subject(agent_session());
+    let prepared = prepared(agent_session());
     for (name, sized) in [("prune", "protect"), ("observation-masking", "keep_responses")] {
         let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let small = if sized == "protect" { "2000" } else { "2" };
         let all = [set("cache_breakpoints", "[]"), set(sized, small)];
-        let rows = rows(&subject, builtin(name, &all).unwrap().unwrap(), 40_000, &claude());
+        let rows = rows(&prepared, builtin(name, &all).unwrap().unwrap(), 40_000, &claude());
         assert!(!rows.compactions.is_empty(), "{name} acts");
         let none = billed(&rows);
         assert!(none.iter().all(|b| b.read == 0 && b.written() == 0), "{name}: {none:?}");
@@ -266,7 +276,7 @@ fn agent_session() -> Session {
 /// fewer tokens and costs more; dropping the oldest in large steps costs less.
 #[test]
 fn sliding_window_costs_more_and_large_cuts_less() {
-    let subject = subject(agent_session());
+    let prepared = prepared(agent_session());
     let step = "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
                 when = { above = \"window\", share = 0.85 }\n\
                 target = { of = \"window\", share = 0.3 }\n";
@@ -276,10 +286,10 @@ fn sliding_window_costs_more_and_large_cuts_less() {
         ("large cuts", strategy(step)),
     ]
     .map(|(name, strategy)| {
-        let rows = rows(&subject, strategy, 24_000, &claude());
+        let rows = rows(&prepared, strategy, 24_000, &claude());
         let sent: u64 = rows.requests.iter().map(|r| r.tokens_sent).sum();
         let breaks = rows.requests.iter().filter(|r| r.cache_break).count();
-        let cost = usd(&subject, &rows.bills[0], &claude());
+        let cost = usd(&prepared, &rows.bills[0], &claude());
         println!("{name:16} {sent:8} tokens  {breaks:3} breaks  ${cost:.4}");
         (sent as f64, breaks, cost)
     });
@@ -297,10 +307,10 @@ fn sliding_window_costs_more_and_large_cuts_less() {
 fn system_prompt_state_rebuilds_explicit_cache_every_fold() {
     let mut session = agent_session();
     session.preamble.system = vec![common::words(8_000)];
-    let subject = subject(session);
+    let prepared = prepared(session);
     let gemini = listed("gemini-3.8-flash");
     let run = |name: &str| {
-        let rows = rows(&subject, named(name), 24_000, &gemini);
+        let rows = rows(&prepared, named(name), 24_000, &gemini);
         let folds = rows.compactions.iter().filter(|c| c.messages_folded > 0).count();
         let creations = billed(&rows).iter().filter(|b| b.stored_token_seconds > 0).count();
         (folds, creations, rows)
@@ -313,7 +323,7 @@ fn system_prompt_state_rebuilds_explicit_cache_every_fold() {
     let (folds, creations, system) = run("session-state-system");
     assert!(folds >= 2, "{folds} folds");
     assert_eq!(creations, 1 + folds, "and at every fold");
-    let dollars = |rows: &CellRows| usd(&subject, &rows.bills[0], &gemini);
+    let dollars = |rows: &CellRows| usd(&prepared, &rows.bills[0], &gemini);
     println!("history ${:.5}, system ${:.5}", dollars(&history), dollars(&system));
     assert!(dollars(&history) < dollars(&system));
     for rows in [&history, &system, &run("arachne").2] {
@@ -329,10 +339,10 @@ fn roomy_continuation() -> Strategy {
 
 #[test]
 fn live_conversation_call_reads_cache_fresh_does_not() {
-    let subject = subject(agent_session());
+    let prepared = prepared(agent_session());
     for (strategy, live) in [(roomy_continuation(), true), (named("session-state"), false)] {
         let name = strategy.name.clone();
-        let rows = rows(&subject, strategy, 24_000, &claude());
+        let rows = rows(&prepared, strategy, 24_000, &claude());
         let bill = &rows.bills[0];
         assert!(!bill.calls.is_empty(), "{name} compacts");
         for call in &bill.calls {
@@ -355,12 +365,12 @@ fn live_conversation_call_reads_cache_fresh_does_not() {
 /// agent's holds, and are billed as its.
 #[test]
 fn separate_compactor_model_reads_nothing_at_own_prices() {
-    let subject = subject(agent_session());
-    let by = |compactor: Option<Agent>| {
+    let prepared = prepared(agent_session());
+    let by = |compactor: Option<BillingModel>| {
         let mut plan = plan(roomy_continuation(), 24_000);
-        plan.agents = Arc::new([claude()]);
+        plan.billing_models = Arc::new([claude()]);
         plan.compactor = compactor.map(Arc::new);
-        match block_on(replay(&subject, &plan, &offline())).cell.outcome {
+        match block_on(replay(&prepared, &plan, &offline())).cell.outcome {
             CellOutcome::Done(rows) => *rows,
             CellOutcome::Failed { error } => panic!("{error}"),
         }
@@ -380,9 +390,13 @@ fn separate_compactor_model_reads_nothing_at_own_prices() {
 
 #[test]
 fn model_without_price_is_billed_in_tokens_only() {
-    let unknown =
-        Agent { billed_as: "mine".into(), model: "mine".into(), prices: None, others: Vec::new() };
-    let rows = rows(&subject(turns(&[0, 1, 60, 61])), named("full"), 1_000, &unknown);
+    let unknown = BillingModel {
+        billed_as: "mine".into(),
+        model: "mine".into(),
+        prices: None,
+        others: Vec::new(),
+    };
+    let rows = rows(&prepared(turns(&[0, 1, 60, 61])), named("full"), 1_000, &unknown);
     assert_eq!(rows.bills[0].rules, CacheRules::None);
     assert_eq!(billed(&rows).iter().map(parts).collect::<Vec<_>>(), [(10, 0, 0, 0), (30, 0, 0, 0)]);
 }
@@ -399,8 +413,8 @@ fn simulated_bill_is_compared_with_recorded_bill() {
             session.messages[2 * request + 1].usage = Some(usage(read, write));
         }
         session.model = Some("claude-opus-5-5".into());
-        let agents = Agents::new(Arc::new(list()), Vec::new());
-        block_on(validate(&subject(session), &agents, &offline())).unwrap()
+        let billing_models = BillingModels::new(Arc::new(list()), Vec::new());
+        block_on(validate(&prepared(session), &billing_models, &offline())).unwrap()
     };
     let fits = validated(recorded);
     assert_eq!((fits.requests, fits.cold_starts, fits.renewed), (4, 0, 0));
@@ -446,7 +460,7 @@ fn compactor_behind_slow_response_finds_cache_expired() {
         let messages = said.into_iter().enumerate().map(one).collect();
         let mut session = Session { id: "slow".into(), messages, ..Session::default() };
         session.preamble.system = vec![common::words(3_000)];
-        let rows = rows(&subject(session), stage.clone(), 10_000, &claude());
+        let rows = rows(&prepared(session), stage.clone(), 10_000, &claude());
         assert_eq!(rows.compactions[0].messages_folded, 1);
         rows.bills[0].calls[0].prompt.billed.read
     };

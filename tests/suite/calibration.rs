@@ -6,7 +6,7 @@ use crate::common;
 use std::sync::Arc;
 
 use crate::common::{block_on, call, message, offline, plan, result, shared, text, words};
-use recap_billing::pricing::{Agents, PriceList};
+use recap_billing::pricing::{BillingModels, PriceList};
 use recap_core::model::{
     Block, CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Role,
     Session, TokensSource, Usage, Validation,
@@ -26,9 +26,9 @@ fn counted(session: Session, calibrates: bool) -> PreparedSession {
     PreparedSession::new("test", session, Arc::new(counter))
 }
 
-fn rows(subject: &PreparedSession, strategy: &str) -> CellRows {
+fn rows(prepared: &PreparedSession, strategy: &str) -> CellRows {
     let strategy = builtin(strategy, &[]).unwrap().unwrap();
-    match block_on(replay(subject, &plan(strategy, 1_000_000), &offline())).cell.outcome {
+    match block_on(replay(prepared, &plan(strategy, 1_000_000), &offline())).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }
@@ -88,14 +88,14 @@ fn session() -> Session {
 
 #[test]
 fn stretch_size_is_what_recorded_strategy_sends() {
-    let subject = counted(session(), EXACT);
-    let recording = &subject.recording;
+    let prepared = counted(session(), EXACT);
+    let recording = &prepared.recording;
     let found = readings(&recording.session, &recording.exact, &recording.counter);
     // A counter that is scaled already changes nothing.
     let scaled = recording.counter.scaled(1.25);
     assert_eq!(found, readings(&recording.session, &recording.exact, &scaled));
-    let hidden = subject.facts.hidden_tokens;
-    let sent = rows(&subject, "recorded").requests;
+    let hidden = prepared.facts.hidden_tokens;
+    let sent = rows(&prepared, "recorded").requests;
     assert_eq!(found.len(), 120);
     assert_eq!(found.len(), sent.len());
     for (reading, row) in found.iter().zip(sent.iter()) {
@@ -108,13 +108,13 @@ fn stretch_size_is_what_recorded_strategy_sends() {
 
 #[test]
 fn a_calibrated_session_has_the_providers_prompts() {
-    let subject = counted(session(), REPORTED);
-    let facts = &subject.facts;
+    let prepared = counted(session(), REPORTED);
+    let facts = &prepared.facts;
     assert_eq!(facts.tokens_source, TokensSource::Calibrated);
     let known = facts.calibration.as_ref().unwrap();
     assert!((known.fits[0].factor - 1.25).abs() < 1e-3, "{known:?}");
     assert_eq!(facts.hidden_tokens.abs_diff(8_000) / 10, 0);
-    for (row, message) in rows(&subject, "recorded").requests.iter().zip(&facts.requests) {
+    for (row, message) in rows(&prepared, "recorded").requests.iter().zip(&facts.requests) {
         let prompt = message.recorded.unwrap().prompt();
         let off = row.tokens_sent.abs_diff(prompt);
         // Each message is rounded by itself.
@@ -139,18 +139,18 @@ fn hidden_text_comes_and_leaves_with_its_message() {
     // The user's message 60 is compacted at 120. Result 113 is in the tail that
     // is kept then, and is compacted at 200.
     for (from, until, carrier) in [(61, 120, 60), (114, 200, 113)] {
-        let subject = counted(session_with_hidden_text(from, until), REPORTED);
-        let known = subject.facts.calibration.as_ref().unwrap();
+        let prepared = counted(session_with_hidden_text(from, until), REPORTED);
+        let known = prepared.facts.calibration.as_ref().unwrap();
         let [(message, tokens)] = known.unseen[..] else { panic!("{:?}", known.unseen) };
         assert_eq!(message, carrier);
         let at = carrier as usize;
         assert!(tokens.abs_diff(6_000) < 100, "{tokens}");
         assert!((known.fits[0].factor - 1.25).abs() < 0.01, "{known:?}");
         let plain = counted(session(), REPORTED).facts;
-        let more = subject.facts.messages[at].tokens - plain.messages[at].tokens;
+        let more = prepared.facts.messages[at].tokens - plain.messages[at].tokens;
         assert!(more.abs_diff(6_000) < 100, "{more}");
         for (row, request) in
-            rows(&subject, "recorded").requests.iter().zip(&subject.facts.requests)
+            rows(&prepared, "recorded").requests.iter().zip(&prepared.facts.requests)
         {
             let prompt = request.recorded.unwrap().prompt();
             let off = row.tokens_sent.abs_diff(prompt);
@@ -188,9 +188,9 @@ fn calibrated_sizes_equal_those_of_calibrating_run() {
 
 #[test]
 fn without_usage_nothing_is_calibrated_even_if_asked() {
-    let subject = counted(common::small(), REPORTED);
-    assert_eq!(subject.facts.tokens_source, TokensSource::Exact);
-    assert_eq!(subject.facts.calibration, None);
+    let prepared = counted(common::small(), REPORTED);
+    assert_eq!(prepared.facts.tokens_source, TokensSource::Exact);
+    assert_eq!(prepared.facts.calibration, None);
 }
 
 #[test]
@@ -215,9 +215,9 @@ fn figures_that_are_no_counts_are_survived() {
             for message in talk.messages.iter_mut().filter(|m| m.usage.is_some()) {
                 message.usage = Some(usage);
             }
-            let subject = counted(talk, calibrate);
+            let prepared = counted(talk, calibrate);
             for strategy in ["recorded", "fifo", "prune", "session-state"] {
-                assert_eq!(rows(&subject, strategy).requests.len(), 120);
+                assert_eq!(rows(&prepared, strategy).requests.len(), 120);
             }
         }
     }
@@ -252,18 +252,18 @@ fn offline_compactor_respects_its_bound_in_provider_tokens() {
     assert!(usage(&raw).output * 3 / 2 > 400, "{:?}", usage(&raw));
 }
 
-fn validated(subject: &PreparedSession) -> Validation {
-    let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
-    block_on(validate(subject, &agents, &offline())).unwrap()
+fn validated(prepared: &PreparedSession) -> Validation {
+    let billing_models = BillingModels::new(Arc::new(PriceList::bundled()), Vec::new());
+    block_on(validate(prepared, &billing_models, &offline())).unwrap()
 }
 
 #[test]
 fn validated_bill_is_that_of_recorded_row() {
     let talk = session_with_hidden_text(61, 120);
     for calibrate in [EXACT, REPORTED] {
-        let subject = counted(talk.clone(), calibrate);
-        let found = validated(&subject);
-        let sent: u64 = rows(&subject, "recorded").requests.iter().map(|r| r.tokens_sent).sum();
+        let prepared = counted(talk.clone(), calibrate);
+        let found = validated(&prepared);
+        let sent: u64 = rows(&prepared, "recorded").requests.iter().map(|r| r.tokens_sent).sum();
         assert_eq!((found.requests, found.simulated.prompt()), (120, sent));
         let error = found.errors().tokens.unwrap();
         // The vocabulary alone counts a fifth too little; measured, nothing is off.
@@ -316,8 +316,8 @@ fn errors_on_real_sessions_match_independent_computation() {
     for (id, requests, stretches, in_sample, forward, after, factor, unseen) in expected {
         let found = sessions.iter().find(|t| t.id.starts_with(id));
         let session = found.unwrap_or_else(|| panic!("no session {id}")).clone();
-        let subject = counted(session, REPORTED);
-        let known = subject.facts.calibration.clone().unwrap();
+        let prepared = counted(session, REPORTED);
+        let known = prepared.facts.calibration.clone().unwrap();
         let share =
             |error: Option<f64>| error.map_or(String::new(), |e| format!("{:.1}", e * 100.0));
         let fitted: u32 = known.fits.iter().map(|f| f.requests).sum();
@@ -330,7 +330,7 @@ fn errors_on_real_sessions_match_independent_computation() {
             known.fits[0].factor,
             known.fits[0].hidden,
             known.global,
-            subject.facts.tokens_source
+            prepared.facts.tokens_source
         );
         let hidden: u64 = known.unseen.iter().map(|(_, tokens)| tokens).sum();
         let shares = [known.in_sample, known.forward, known.after_boundary].map(share);
@@ -359,12 +359,12 @@ fn recorded_row_is_within_three_percent_of_report() {
             continue;
         }
         let unpriced = session.model.as_deref() == Some("aide-gpt-5");
-        let subject = counted(session, REPORTED);
-        if subject.facts.calibration.is_none() {
+        let prepared = counted(session, REPORTED);
+        if prepared.facts.calibration.is_none() {
             continue;
         }
         compared += 1;
-        let errors = validated(&subject).errors();
+        let errors = validated(&prepared).errors();
         println!("{id}: {errors:?}");
         assert!(errors.tokens.is_some_and(|e| e.abs() < 1e-3), "{id}: {errors:?}");
         // No list has a price of that name.

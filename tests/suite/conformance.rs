@@ -1,6 +1,6 @@
 //! The contract of every built-in strategy, on sessions by chance.
 
-use crate::common::{any_session, block_on, ledger, offline, plan, sent, strategy, subject};
+use crate::common::{any_session, block_on, ledger, offline, plan, prepared, sent, strategy};
 use proptest::prelude::*;
 use recap_core::model::{CellOutcome, LedgerState};
 use recap_replay::{Plan, PreparedSession, ReplaySession, WindowSpec, replay};
@@ -25,12 +25,12 @@ proptest! {
 
     #[test]
     fn every_strategy_runs_through_and_twice_the_same(session in any_session(), part in 0usize..4) {
-        let subject = subject(session);
+        let prepared = prepared(session);
         let window: WindowSpec = "30%".parse().unwrap();
-        let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
+        let tokens = window.tokens(&prepared.recording.sizes, 0).unwrap();
         for name in quarter(part) {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
-            let run = || block_on(replay(&subject, &plan, &offline()));
+            let run = || block_on(replay(&prepared, &plan, &offline()));
             let (mut first, mut second) = (run(), run());
             for replayed in [&mut first, &mut second] {
                 if let CellOutcome::Done(rows) = &mut replayed.cell.outcome {
@@ -42,24 +42,24 @@ proptest! {
                 CellOutcome::Done(rows) => rows,
                 CellOutcome::Failed { error } => panic!("{name}: {error}"),
             };
-            prop_assert_eq!(rows.requests.len(), subject.facts.requests.len());
-            let messages = subject.facts.messages.len() as u32;
+            prop_assert_eq!(rows.requests.len(), prepared.facts.requests.len());
+            let messages = prepared.facts.messages.len() as u32;
             prop_assert!(rows.loss.iter().all(|row| row.message < messages), "{}", name);
         }
     }
 
     #[test]
     fn sums_and_ledger_agree_with_what_is_sent(session in any_session(), at in any::<prop::sample::Index>(), part in 0usize..4) {
-        let subject = subject(session);
-        let requests = subject.facts.requests.len();
+        let prepared = prepared(session);
+        let requests = prepared.facts.requests.len();
         prop_assume!(requests > 0);
         let request = at.index(requests) as u32;
         let window: WindowSpec = "30%".parse().unwrap();
-        let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
+        let tokens = window.tokens(&prepared.recording.sizes, 0).unwrap();
         for name in quarter(part) {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
             let compactor = offline();
-            let mut replay = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+            let mut replay = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
             block_on(replay.run_to_request(request)).unwrap_or_else(|e| panic!("{name}: {e}"));
             let context = replay.context();
             let sent: u64 = context.visible().map(|id| context.entry(id).unwrap().weight.tokens).sum();
@@ -77,35 +77,35 @@ proptest! {
 
     #[test]
     fn incrementally_updated_prompt_equals_freshly_built_prompt(session in any_session(), part in 0usize..4) {
-        let subject = subject(session);
+        let prepared = prepared(session);
         let window: WindowSpec = "30%".parse().unwrap();
-        let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
+        let tokens = window.tokens(&prepared.recording.sizes, 0).unwrap();
         for name in quarter(part) {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
-            prompts_follow_the_context(&subject, &plan);
+            prompts_follow_the_context(&prepared, &plan);
         }
     }
 
     #[test]
     fn contexts_restored_at_every_request_are_identical(session in any_session(), part in 0usize..4) {
-        let subject = subject(session);
+        let prepared = prepared(session);
         let window: WindowSpec = "30%".parse().unwrap();
-        let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
+        let tokens = window.tokens(&prepared.recording.sizes, 0).unwrap();
         for name in quarter(part) {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
-            copied_everywhere(&subject, &plan);
+            copied_everywhere(&prepared, &plan);
         }
     }
 }
 
 /// At every request: the prompt is that of the context, and what it has in
 /// common with the one before is what one sees by comparing them.
-fn prompts_follow_the_context(subject: &PreparedSession, plan: &Plan) {
+fn prompts_follow_the_context(prepared: &PreparedSession, plan: &Plan) {
     let name = &plan.strategy.name;
     let compactor = offline();
     let mut before = Vec::new();
-    for request in 0..subject.facts.requests.len() as u32 {
-        let mut session = ReplaySession::open(subject, plan, &compactor).unwrap();
+    for request in 0..prepared.facts.requests.len() as u32 {
+        let mut session = ReplaySession::open(prepared, plan, &compactor).unwrap();
         block_on(session.run_to_request(request)).unwrap_or_else(|e| panic!("{name}: {e}"));
         let mut afresh = Sent::new(None);
         afresh.update(&mut session.context().clone());
@@ -115,7 +115,7 @@ fn prompts_follow_the_context(subject: &PreparedSession, plan: &Plan) {
         let row = session.last_request().unwrap();
         let same = blocks.iter().zip(&before).take_while(|(now, then)| now == then).count();
         assert_eq!(row.common_prefix, session.prompt().end(same), "{name} at request {request}");
-        let (system, changes) = (&subject.recording.session.preamble_changes, request > 0);
+        let (system, changes) = (&prepared.recording.session.preamble_changes, request > 0);
         if system.is_empty() {
             assert_eq!(row.cache_break, changes && same < before.len(), "{name} at {request}");
         }
@@ -125,11 +125,11 @@ fn prompts_follow_the_context(subject: &PreparedSession, plan: &Plan) {
 
 /// Replays twice side by side, one of them dropped for its copy before every
 /// message. Says whether anything was ever changed.
-fn copied_everywhere(subject: &PreparedSession, plan: &Plan) -> bool {
+fn copied_everywhere(prepared: &PreparedSession, plan: &Plan) -> bool {
     let name = &plan.strategy.name;
     let compactor = offline();
-    let mut straight = ReplaySession::open(subject, plan, &compactor).unwrap();
-    let mut resumed = ReplaySession::open(subject, plan, &compactor).unwrap();
+    let mut straight = ReplaySession::open(prepared, plan, &compactor).unwrap();
+    let mut resumed = ReplaySession::open(prepared, plan, &compactor).unwrap();
     let mut changed = false;
     block_on(async {
         loop {
@@ -154,12 +154,12 @@ fn every_strategy_compacts_bundled_session_and_goes_on_as_copy() {
     let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
     let mut session = dataset.sessions.into_iter().next().unwrap();
     session.messages.truncate(160);
-    let subject = subject(session);
+    let prepared = prepared(session);
     let window: WindowSpec = "25%".parse().unwrap();
-    let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
+    let tokens = window.tokens(&prepared.recording.sizes, 0).unwrap();
     for name in replayed() {
         let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
-        let changed = copied_everywhere(&subject, &plan);
+        let changed = copied_everywhere(&prepared, &plan);
         // The session holds no recorded compaction and none of Zoea's game tools.
         let unchanged = ["full", "recorded", "snapshot-dedup-zoea"].contains(&name);
         assert_eq!(changed, !unchanged, "{name}");
@@ -171,14 +171,14 @@ fn fifo_keeping_first_message_is_copied_like_any_view() {
     let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
     let mut session = dataset.sessions.into_iter().next().unwrap();
     session.messages.truncate(120);
-    let subject = subject(session);
+    let prepared = prepared(session);
     let keep = [("keep_first_user".to_owned(), "true".to_owned())];
     for window in ["5%", "30%"] {
         let window: WindowSpec = window.parse().unwrap();
-        let tokens = window.tokens(&subject.recording.sizes, 200_000).unwrap();
+        let tokens = window.tokens(&prepared.recording.sizes, 200_000).unwrap();
         let plan = plan(builtin("fifo", &keep).unwrap().unwrap(), tokens);
-        assert!(copied_everywhere(&subject, &plan));
-        prompts_follow_the_context(&subject, &plan);
+        assert!(copied_everywhere(&prepared, &plan));
+        prompts_follow_the_context(&prepared, &plan);
     }
 }
 
@@ -213,13 +213,13 @@ proptest! {
 
     #[test]
     fn each_request_says_whether_its_pairs_are_whole(session in any_session()) {
-        let subject = subject(session);
+        let prepared = prepared(session);
         for strategy in breaking() {
             let (plan, compactor) = (plan(strategy, 1_000), offline());
-            let replayed = block_on(replay(&subject, &plan, &compactor));
+            let replayed = block_on(replay(&prepared, &plan, &compactor));
             let CellOutcome::Done(rows) = replayed.cell.outcome else { panic!("it failed") };
             for (number, row) in (0u32..).zip(rows.requests.iter()) {
-                let mut replay = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+                let mut replay = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
                 prop_assert!(block_on(replay.run_to_request(number)).unwrap());
                 prop_assert_eq!(row.valid, pairs_are_whole(replay.context()).is_ok());
             }

@@ -140,7 +140,7 @@ fn unreadable_file_is_an_error() {
 #[test]
 fn broken_line_never_costs_line_format_its_session() {
     let lines = ["pi", "codex", "copilot-cli", "kimi-code", "claude-code"];
-    for (name, bytes) in samples().into_iter().filter(|(name, _)| lines.contains(name)) {
+    for (name, bytes) in read_samples().into_iter().filter(|(name, _)| lines.contains(name)) {
         let text = String::from_utf8(bytes).unwrap();
         let whole = read(&text).unwrap();
         let at = text[..text.len() - 1].rfind('\n').unwrap() + 1;
@@ -155,37 +155,33 @@ fn broken_line_never_costs_line_format_its_session() {
     }
 }
 
-/// A log of each format: the format, and the file.
-pub const SAMPLES: [(&str, &str); 20] = [
-    ("native", "native/sessions.jsonl"),
-    ("claude-code", "claude-code.jsonl"),
-    ("pi", "pi.jsonl"),
-    ("codex", "codex.jsonl"),
-    ("opencode", "opencode.json"),
-    ("gemini-cli", "gemini-cli.jsonl"),
-    ("openhands", "openhands.jsonl"),
-    ("openhands", "openhands-v1.jsonl"),
-    ("copilot-cli", "copilot-cli.jsonl"),
-    ("kimi-code", "kimi-code.jsonl"),
-    ("aider", "aider.chat.history.md"),
-    ("swe-agent", "swe-agent.json"),
-    ("inspect", "inspect.json"),
-    ("anthropic", "anthropic.jsonl"),
-    ("role-content", "role-content.json"),
-    ("locomo", "locomo.json"),
-    ("beam", "beam/7/chat.json"),
-    ("openai-responses", "openai-responses.jsonl"),
-    ("otel", "otel.jsonl"),
-    ("openai-chat", "openai-chat.json"),
-];
+/// The fixtures, each with its format: that by whose name the file's begins.
+pub fn samples() -> Vec<(&'static str, String)> {
+    let files = root("tests/fixtures/dataset").read_dir().unwrap().map(|entry| {
+        let file = entry.unwrap().file_name().into_string().unwrap();
+        match file.as_str() {
+            "native" => "native/sessions.jsonl".to_owned(),
+            "beam" => "beam/7/chat.json".to_owned(),
+            _ => file,
+        }
+    });
+    let format_of = |file: &str| {
+        let named = FORMATS.iter().map(|format| format.name).filter(|name| file.starts_with(name));
+        named.max_by_key(|name| name.len()).unwrap_or_else(|| panic!("{file} names no format"))
+    };
+    let mut samples: Vec<_> = files.map(|file| (format_of(&file), file)).collect();
+    samples.sort();
+    samples
+}
 
-fn samples() -> Vec<(&'static str, Vec<u8>)> {
-    SAMPLES.map(|(format, file)| (format, std::fs::read(fixture(file)).unwrap())).to_vec()
+fn read_samples() -> Vec<(&'static str, Vec<u8>)> {
+    let read = |(format, file): (_, String)| (format, std::fs::read(fixture(&file)).unwrap());
+    samples().into_iter().map(read).collect()
 }
 
 #[test]
 fn every_format_has_a_sample_only_it_recognises() {
-    let mut samples = samples();
+    let mut samples = read_samples();
     // The first bytes of stores: tests/suite/dataset_databases.rs reads whole ones.
     for (name, tables) in [
         ("pi", &["transcript_events (session_id, seq, event_json)"][..]),
@@ -211,7 +207,7 @@ fn every_format_has_a_sample_only_it_recognises() {
 
 #[test]
 fn truncated_input_never_panics_or_passes_as_whole() {
-    for (name, bytes) in samples() {
+    for (name, bytes) in read_samples() {
         let whole = read(&bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
         // The last byte is the line end.
         for end in (0..bytes.len() - 2).step_by(7) {
@@ -224,7 +220,7 @@ fn truncated_input_never_panics_or_passes_as_whole() {
 
 #[test]
 fn no_changed_byte_of_any_format_panics() {
-    for (_, bytes) in samples() {
+    for (_, bytes) in read_samples() {
         // Seven bytes at seven places in turn: each field of a record meets some of them.
         for at in (0..bytes.len()).step_by(5) {
             let mut changed = bytes.clone();

@@ -1,5 +1,6 @@
 //! One fixture of each format as it is read: its native sessions, reviewed.
-//! `RECAP_UPDATE_DOCS=1` writes those of new fixtures; then they have to be read.
+//! `RECAP_UPDATE_DOCS=1 cargo test --test suite -- dataset_fixtures` writes those of new fixtures;
+//! then they have to be read.
 
 use std::path::Path;
 
@@ -31,6 +32,10 @@ pub fn shown(dataset: &Dataset) -> String {
     lines.join("\n")
 }
 
+/// How files that hold what is read are written.
+pub const UPDATE: &str = "RECAP_UPDATE_DOCS=1 cargo test --test suite -- dataset_fixtures \
+    dataset_cases writes what is read now: compare it";
+
 #[test]
 fn each_fixture_is_read_as_reviewed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset");
@@ -46,6 +51,8 @@ fn each_fixture_is_read_as_reviewed() {
         }
         let known = std::fs::read_to_string(&reviewed).unwrap_or_default();
         let differs = shown.lines().zip(known.lines()).find(|(shown, known)| shown != known);
-        assert!(shown == known, "{}: see {differs:?}", reviewed.display());
+        let reviewed = reviewed.display();
+        assert!(!known.is_empty(), "{reviewed} is not there: {UPDATE}");
+        assert!(shown == known, "{reviewed}: see {differs:?}; {UPDATE}");
     }
 }

@@ -11,7 +11,7 @@ use recap_core::model::{Block, Piece, Session};
 use recap_formats::{DatasetError, FORMATS, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
-use crate::dataset_errors::SAMPLES;
+use crate::dataset_errors;
 
 /// How a sample is written.
 #[derive(Clone, Copy, PartialEq)]
@@ -24,7 +24,7 @@ enum Layout {
 
 struct Sample {
     format: &'static str,
-    file: &'static str,
+    file: String,
     layout: Layout,
     whole: Json,
 }
@@ -47,8 +47,8 @@ enum Step {
 /// A name for JSON that stands in a string, while it is changed.
 const WITHIN: &str = "(JSON)";
 
-fn sample(format: &'static str, file: &'static str) -> Sample {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset").join(file);
+fn sample((format, file): (&'static str, String)) -> Sample {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset").join(&file);
     let text = std::fs::read_to_string(path).unwrap().replace("NaN", "null");
     let layout = match file.rsplit('.').next() {
         Some("jsonl") => Layout::Lines,
@@ -78,13 +78,12 @@ fn logged() -> Sample {
         {"messages": messages[..2], "response": answer(&calls)},
         {"messages": messages, "response": answer(&said("assistant", "4210."))},
     ]);
-    let (format, file, layout) = ("openai-chat", "log.jsonl", Layout::Lines);
+    let (format, file, layout) = ("openai-chat", "log.jsonl".to_owned(), Layout::Lines);
     Sample { format, file, layout, whole: log }
 }
 
 fn samples() -> Vec<Sample> {
-    let mut all =
-        SAMPLES.map(|(format, file)| sample(format, file)).into_iter().collect::<Vec<Sample>>();
+    let mut all: Vec<Sample> = dataset_errors::samples().into_iter().map(sample).collect();
     all.push(logged());
     all
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::common::{call, ledger, message, offline, plan, result, sent, small, subject, text};
+use crate::common::{call, ledger, message, offline, plan, prepared, result, sent, small, text};
 use recap_core::model::{CellOutcome, CellRows, Role, Session};
 use recap_replay::{ReplaySession, replay};
 use recap_strategy::Strategy;
@@ -67,8 +67,8 @@ impl Folder {
     }
 
     fn outcome(&self, session: Session) -> CellOutcome {
-        let (subject, plan) = (subject(session), plan(self.strategy(), 1_000));
-        go(replay(&subject, &plan, &offline())).cell.outcome
+        let (prepared, plan) = (prepared(session), plan(self.strategy(), 1_000));
+        go(replay(&prepared, &plan, &offline())).cell.outcome
     }
 
     #[track_caller]
@@ -90,9 +90,9 @@ impl Folder {
     /// Ledger, and what is sent, at a request of [`small`].
     #[track_caller]
     fn at(&self, request: u32) -> (String, Vec<(String, String)>) {
-        let (subject, plan, compactor) =
-            (subject(small()), plan(self.strategy(), 1_000), offline());
-        let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+        let (prepared, plan, compactor) =
+            (prepared(small()), plan(self.strategy(), 1_000), offline());
+        let mut session = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
         go(async {
             session.run_to_request(request).await.unwrap();
             session.close().await;
@@ -287,7 +287,7 @@ fn no_process_is_left_whatever_happens() {
 fn dropped_or_interrupted_session_leaves_no_process() {
     let folder = Folder::new(&format!("{PARENT}talk(lambda m: keep(*m['context']))"));
     let (subject_, plan_, compactor) =
-        (subject(small()), plan(folder.strategy(), 1_000), offline());
+        (prepared(small()), plan(folder.strategy(), 1_000), offline());
     go(async {
         let mut session = ReplaySession::open(&subject_, &plan_, &compactor).unwrap();
         session.run_to_request(3).await.unwrap();
@@ -362,10 +362,11 @@ fn the_same_session_gives_the_same_rows() {
 #[test]
 fn copied_session_sends_everything_to_a_fresh_program() {
     let folder = Folder::with(DROPPER, "at = \"request\"\nwhen = { messages = 12 }\n");
-    let (subject, plan, compactor) = (subject(long(12)), plan(folder.strategy(), 1_000), offline());
+    let (prepared, plan, compactor) =
+        (prepared(long(12)), plan(folder.strategy(), 1_000), offline());
     go(async {
-        let mut straight = ReplaySession::open(&subject, &plan, &compactor).unwrap();
-        let mut resumed = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+        let mut straight = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
+        let mut resumed = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
         loop {
             let copy = resumed.copied().unwrap();
             resumed.close().await;

@@ -17,7 +17,7 @@ use recap_strategy::{
     Compactor, Digest, EntryId, FailedCall, Produced, Reply, Strategy, Task, builtin, builtin_names,
 };
 
-use crate::common::{any_session, block_on, ledger, offline, plan, subject};
+use crate::common::{any_session, block_on, ledger, offline, plan, prepared};
 
 /// The words that mechanisms write around what they take from elsewhere.
 const FRAMES: &[&str] = &[
@@ -187,13 +187,13 @@ fn states_hold(replay: &ReplaySession<'_>, session: &Session) -> Result<(), Stri
 }
 
 /// Replays a session, and looks at what would be sent behind every so many messages.
-fn invariants_hold(subject: &PreparedSession, plan: &Plan, every: u32) {
+fn invariants_hold(prepared: &PreparedSession, plan: &Plan, every: u32) {
     let name = &plan.strategy.name;
-    let session = &subject.recording.session;
+    let session = &prepared.recording.session;
     let scribe = Scribe { offline: offline(), written: Mutex::default() };
     let mut sources = Sources::new(session, name);
     block_on(async {
-        let mut replay = ReplaySession::open(subject, plan, &scribe).unwrap();
+        let mut replay = ReplaySession::open(prepared, plan, &scribe).unwrap();
         let last = session.messages.len() as u32;
         while replay.step().await.unwrap_or_else(|e| panic!("{name}: {e}")) {
             let context = replay.context();
@@ -221,12 +221,12 @@ fn invariants_hold(subject: &PreparedSession, plan: &Plan, every: u32) {
 
 /// What is over the window, or would be with the response, is counted as an
 /// overflow and nothing else is. Sizes are counted from the texts.
-fn overflows_are_counted(subject: &PreparedSession, plan: &Plan, requests: &[u32]) {
+fn overflows_are_counted(prepared: &PreparedSession, plan: &Plan, requests: &[u32]) {
     let name = &plan.strategy.name;
     let compactor = offline();
     let counter = Counter::default();
     for &request in requests {
-        let mut session = ReplaySession::open(subject, plan, &compactor).unwrap();
+        let mut session = ReplaySession::open(prepared, plan, &compactor).unwrap();
         assert!(block_on(session.run_to_request(request)).unwrap());
         let context = session.context();
         let texts = context.visible().map(|id| counter.count(context.entry(id).unwrap().text));
@@ -235,14 +235,14 @@ fn overflows_are_counted(subject: &PreparedSession, plan: &Plan, requests: &[u32
         // Pieces that are counted by themselves may merge: one token for each.
         let slack = context.notes().count() as u64 + 2;
         assert!(sent.abs_diff(row.tokens_sent) <= slack, "{name}: {sent}, {row:?}");
-        let output = subject.facts.requests[request as usize].output;
+        let output = prepared.facts.requests[request as usize].output;
         assert_eq!(row.overflow, row.tokens_sent + output > plan.window, "{name}: {row:?}");
     }
 }
 
-fn at_share(subject: &PreparedSession, strategy: Strategy, share: &str) -> Plan {
+fn at_share(prepared: &PreparedSession, strategy: Strategy, share: &str) -> Plan {
     let window: WindowSpec = share.parse().unwrap();
-    plan(strategy, window.tokens(&subject.recording.sizes, 0).unwrap())
+    plan(strategy, window.tokens(&prepared.recording.sizes, 0).unwrap())
 }
 
 /// The beginnings of a coding, an assistant's and a game session of the bundled data.
@@ -251,27 +251,27 @@ fn bundled() -> Vec<PreparedSession> {
     let sessions = dataset.sessions.into_iter().step_by(2);
     let begin = |mut session: Session| {
         session.messages.truncate(60);
-        subject(session)
+        prepared(session)
     };
     sessions.map(begin).collect()
 }
 
 #[test]
 fn bundled_sessions_keep_the_invariants_under_every_strategy() {
-    for subject in bundled() {
+    for prepared in bundled() {
         for strategy in strategies() {
-            invariants_hold(&subject, &at_share(&subject, strategy, "25%"), 12);
+            invariants_hold(&prepared, &at_share(&prepared, strategy, "25%"), 12);
         }
     }
 }
 
 #[test]
 fn sizes_over_window_are_counted_under_every_strategy() {
-    for subject in bundled() {
-        let last = subject.facts.requests.len() as u32 - 1;
+    for prepared in bundled() {
+        let last = prepared.facts.requests.len() as u32 - 1;
         for strategy in strategies() {
-            let plan = at_share(&subject, strategy, "25%");
-            overflows_are_counted(&subject, &plan, &[last / 2, last]);
+            let plan = at_share(&prepared, strategy, "25%");
+            overflows_are_counted(&prepared, &plan, &[last / 2, last]);
         }
     }
 }
@@ -286,9 +286,9 @@ proptest! {
 
     #[test]
     fn random_sessions_keep_invariants_under_every_strategy(session in any_session()) {
-        let subject = subject(session);
+        let prepared = prepared(session);
         for strategy in strategies() {
-            invariants_hold(&subject, &at_share(&subject, strategy, "30%"), 5);
+            invariants_hold(&prepared, &at_share(&prepared, strategy, "30%"), 5);
         }
     }
 }

@@ -123,7 +123,7 @@ fn fifo_by_message_drops_late_result_with_call() {
 /// What is shown of `before` if the fewest groups go, one after the other, that
 /// bring it to `target`: a message, or a call with its results.
 fn dropped_one_by_one(
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
     before: &Context,
     target: u64,
     first: bool,
@@ -133,7 +133,7 @@ fn dropped_one_by_one(
         let weight = |&at: &u32| before.entry(EntryId::message(at)).unwrap().weight.tokens;
         of.iter().map(weight).sum::<u64>()
     };
-    let calls = &subject.recording.calls;
+    let calls = &prepared.recording.calls;
     let all = shown.clone();
     let group = |at: u32| {
         let call = calls.iter().find(|call| call.result == Some(at)).map(|call| call.message);
@@ -163,18 +163,18 @@ proptest! {
             "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nwhen = \"always\"\nprotect = 20\n",
             "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 9\n",
         ][earlier];
-        let subject = common::subject(session);
+        let prepared = common::prepared(session);
         let plans = [earlier.to_owned(), format!("{earlier}{}", by_message(first))];
         let plans = plans.map(|toml| plan(strategy(&toml), window));
         let compactor = offline();
-        for request in 0..subject.facts.requests.len() as u32 {
+        for request in 0..prepared.facts.requests.len() as u32 {
             let sessions = plans.each_ref().map(|plan| {
-                let mut replay = ReplaySession::open(&subject, plan, &compactor).unwrap();
+                let mut replay = ReplaySession::open(&prepared, plan, &compactor).unwrap();
                 block_on(replay.run_to_request(request)).unwrap();
                 replay
             });
             let [before, after] = sessions.each_ref().map(|replay| replay.context());
-            let expected = dropped_one_by_one(&subject, before, window, first);
+            let expected = dropped_one_by_one(&prepared, before, window, first);
             let shown: Vec<u32> = after.visible().filter_map(EntryId::index).collect();
             prop_assert_eq!(shown, expected, "request {}", request);
         }

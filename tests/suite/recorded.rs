@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::common::talk::real;
-use crate::common::{block_on, offline, subject};
+use crate::common::{block_on, offline, prepared};
 use crate::outline::{dataset, folder, lines};
 use recap_core::model::{CellOutcome, LatencySource, Session};
 use recap_replay::{ReplaySession, replay};
@@ -29,9 +29,9 @@ fn log(records: &[Json]) -> Session {
 
 /// Role and text of all that a request sends.
 fn sent(session: &Session, request: u32) -> Vec<(String, String)> {
-    let (subject, plan) = (subject(session.clone()), real("recorded", 200_000, &[]));
+    let (prepared, plan) = (prepared(session.clone()), real("recorded", 200_000, &[]));
     let compactor = offline();
-    let mut replay = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    let mut replay = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
     assert!(block_on(replay.run_to_request(request)).unwrap());
     let context = replay.context();
     let entries = context.visible().filter_map(|id| context.entry(id));
@@ -186,8 +186,8 @@ fn opencode_sends_its_question_summary_and_tail() {
 
 #[test]
 fn compaction_row_has_vendor_call_if_recorded() {
-    let subject = subject(fixture("opencode.json"));
-    let ran = block_on(replay(&subject, &real("recorded", 200_000, &[]), &offline()));
+    let prepared = prepared(fixture("opencode.json"));
+    let ran = block_on(replay(&prepared, &real("recorded", 200_000, &[]), &offline()));
     let CellOutcome::Done(rows) = ran.cell.outcome else { panic!("it failed") };
     let [pruned, folded] = &rows.compactions[..] else { panic!("{:?}", rows.compactions) };
     assert_eq!((pruned.model_calls, pruned.messages_edited), (0, 1));
@@ -227,9 +227,10 @@ fn vendor_encrypted_summary_fails_cell_with_its_reason() {
         says("user", "two"),
         says("assistant", "second"),
     ]);
-    let subject = subject(session);
-    let ran =
-        |name: &str| block_on(replay(&subject, &real(name, 200_000, &[]), &offline())).cell.outcome;
+    let prepared = prepared(session);
+    let ran = |name: &str| {
+        block_on(replay(&prepared, &real(name, 200_000, &[]), &offline())).cell.outcome
+    };
     let CellOutcome::Failed { error } = ran("recorded") else { panic!("it ran through") };
     let says = "recorded: the recording cannot be repeated: the vendor encrypted its summary";
     assert_eq!(error, says);

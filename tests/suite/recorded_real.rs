@@ -22,11 +22,11 @@ fn sessions(folder: &str) -> Option<Vec<Session>> {
 /// Prompts in the provider's tokens: predicted and reported, by request.
 fn prompts(session: Session) -> Vec<(u32, u64, u64)> {
     let counter = Counter::where_reported();
-    let subject = PreparedSession::new("d", session, Arc::new(counter));
+    let prepared = PreparedSession::new("d", session, Arc::new(counter));
     let plan = real("recorded", 1_000_000, &[]);
-    let replayed = block_on(replay(&subject, &plan, &offline()));
+    let replayed = block_on(replay(&prepared, &plan, &offline()));
     let CellOutcome::Done(rows) = replayed.cell.outcome else { panic!("it failed") };
-    let session = &subject.recording.session;
+    let session = &prepared.recording.session;
     let requests = session.requests().zip(rows.requests.iter());
     let read = requests.filter_map(|(message, row)| {
         let prompt = session.messages[message as usize].usage?.prompt();
@@ -82,9 +82,9 @@ fn every_claude_code_summary_is_sent_verbatim() {
             .filter(|r| r["isCompactSummary"] == true)
             .map(|r| r["message"]["content"].as_str().unwrap().to_owned())
             .collect();
-        let subject = PreparedSession::new("d", session, Arc::new(Counter::default()));
+        let prepared = PreparedSession::new("d", session, Arc::new(Counter::default()));
         let plan = real("recorded", 1_000_000, &[]);
-        let texts = block_on(replay(&subject, &plan, &offline())).texts;
+        let texts = block_on(replay(&prepared, &plan, &offline())).texts;
         for summary in &summaries {
             assert!(texts.values().any(|text| text == summary), "{}", plan.key.session);
             seen += 1;
@@ -99,9 +99,9 @@ fn recorded_replay_fails_on_encrypted_summary() {
     let encrypted: Vec<Session> = all.into_iter().filter(|t| !t.compactions.is_empty()).collect();
     assert_eq!(encrypted.len(), 1);
     for session in encrypted {
-        let subject = PreparedSession::new("d", session, Arc::new(Counter::default()));
+        let prepared = PreparedSession::new("d", session, Arc::new(Counter::default()));
         let plan = real("recorded", 1_000_000, &[]);
-        let outcome = block_on(replay(&subject, &plan, &offline())).cell.outcome;
+        let outcome = block_on(replay(&prepared, &plan, &offline())).cell.outcome;
         let CellOutcome::Failed { error } = outcome else { panic!("it ran through") };
         assert!(error.ends_with("the vendor encrypted its summary"), "{error}");
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use recap_billing::pricing::{Agents, PriceList};
+use recap_billing::pricing::{BillingModels, PriceList};
 use recap_core::model::{CellKey, Manifest, Planned};
 use recap_core::tokens::Counter;
 use recap_replay::run::{
@@ -55,7 +55,7 @@ pub fn spec() -> RunSpec {
         scaled: true,
         questions: recap_replay::run::CutQuestions::None,
         jobs: 2,
-        agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
+        billing_models: Arc::new(BillingModels::new(Arc::new(PriceList::bundled()), Vec::new())),
         compactor: None,
     }
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{offline, plan, sent, subject};
+use crate::common::{offline, plan, prepared, sent};
 use crate::test_tools::tool;
 use jsonschema::Validator;
 use recap_core::model::{CellOutcome, CellRows, Session};
@@ -58,15 +58,15 @@ fn session() -> Session {
     dataset.sessions.into_iter().next().unwrap()
 }
 
-fn tokens(subject: &PreparedSession) -> u64 {
-    "25%".parse::<WindowSpec>().unwrap().tokens(&subject.recording.sizes, 0).unwrap()
+fn tokens(prepared: &PreparedSession) -> u64 {
+    "25%".parse::<WindowSpec>().unwrap().tokens(&prepared.recording.sizes, 0).unwrap()
 }
 
 #[track_caller]
 fn rows(strategy: Strategy) -> CellRows {
-    let subject = subject(session());
-    let plan = plan(strategy, tokens(&subject));
-    let mut rows = match go(replay(&subject, &plan, &offline())).cell.outcome {
+    let prepared = prepared(session());
+    let plan = plan(strategy, tokens(&prepared));
+    let mut rows = match go(replay(&prepared, &plan, &offline())).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     };
@@ -76,9 +76,9 @@ fn rows(strategy: Strategy) -> CellRows {
 
 /// What is sent at the end.
 fn last(strategy: Strategy) -> Vec<(String, String)> {
-    let subject = subject(session());
-    let (plan, compactor) = (plan(strategy, tokens(&subject)), offline());
-    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    let prepared = prepared(session());
+    let (plan, compactor) = (plan(strategy, tokens(&prepared)), offline());
+    let mut session = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
     go(async {
         session.run_to_end().await.unwrap();
         session.close().await;
@@ -264,9 +264,10 @@ fn documented_program_runs_and_splits_pair_as_stated() {
     fs::write(folder.path().join("mine.toml"), block(SECTION, "toml")).unwrap();
     fs::write(folder.path().join("mine.py"), block(SECTION, "python")).unwrap();
     let strategy = Strategy::load(&folder.path().join("mine.toml"), &[]).unwrap();
-    let subject = subject(session());
-    let plan = plan(strategy, tokens(&subject));
-    let CellOutcome::Failed { error } = go(replay(&subject, &plan, &offline())).cell.outcome else {
+    let prepared = prepared(session());
+    let plan = plan(strategy, tokens(&prepared));
+    let CellOutcome::Failed { error } = go(replay(&prepared, &plan, &offline())).cell.outcome
+    else {
         panic!("ten messages never begin with a result");
     };
     assert!(error.starts_with("strategy bug at request"), "{error}");

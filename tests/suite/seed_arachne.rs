@@ -21,8 +21,8 @@ use crate::common;
 use std::sync::Arc;
 
 use crate::common::talk::{Talk, at_last, even, from_disk, real};
-use crate::common::{block_on, offline, subject};
-use recap_billing::pricing::{Agent, PriceList};
+use crate::common::{block_on, offline, prepared};
+use recap_billing::pricing::{BillingModel, PriceList};
 use recap_core::model::{CellOutcome, CellRows, Session, ToolDefinition};
 use recap_core::tokens::Counter;
 use recap_replay::{Plan, replay};
@@ -38,7 +38,7 @@ fn chat(turns: usize) -> Talk {
 
 fn rows(session: &Session, plan: &Plan) -> CellRows {
     let compactor = offline();
-    match block_on(replay(&subject(session.clone()), plan, &compactor)).cell.outcome {
+    match block_on(replay(&prepared(session.clone()), plan, &compactor)).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }
@@ -146,7 +146,8 @@ fn cached_content_is_prompt_awareness_block_and_tools_alone() {
     let model = prices.id.clone();
     let prices = Some(Arc::new(prices));
     let mut plan = real("arachne", 2 * WINDOW, &[]);
-    plan.agents = Arc::new([Agent { billed_as: model.clone(), model, prices, others: Vec::new() }]);
+    plan.billing_models =
+        Arc::new([BillingModel { billed_as: model.clone(), model, prices, others: Vec::new() }]);
     let rows = rows(&talk, &plan);
     let folds = rows.compactions.iter().filter(|row| row.messages_folded > 0).count();
     assert!(folds > 0, "a state is in the history");

@@ -4,7 +4,7 @@
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, at_request, even, last, real, shown};
-use crate::common::{block_on, offline, plan, strategy, subject};
+use crate::common::{block_on, offline, plan, prepared, strategy};
 use recap_core::model::{
     CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Session,
 };
@@ -73,7 +73,7 @@ fn the_system_prompt_counts_and_is_never_dropped() {
 }
 
 fn rows(session: &Session, plan: &Plan) -> CellRows {
-    match block_on(replay(&subject(session.clone()), plan, &offline())).cell.outcome {
+    match block_on(replay(&prepared(session.clone()), plan, &offline())).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }

@@ -21,7 +21,7 @@
 //!   its reply, what is folded is sent alone; where that does not fit either, no call is made.
 
 use crate::common::talk::{Talk, at_last, even, last, real, records, unscaled};
-use crate::common::{block_on, message, offline, subject};
+use crate::common::{block_on, message, offline, prepared};
 use recap_core::model::{Block, CellOutcome, CellRows, Role, Session};
 use recap_replay::{Plan, replay};
 use recap_strategy::{builtin, compression_stats};
@@ -42,7 +42,7 @@ fn chat(turns: usize) -> Talk {
 
 fn rows(session: &Session, plan: &Plan) -> CellRows {
     let compactor = offline();
-    match block_on(replay(&subject(session.clone()), plan, &compactor)).cell.outcome {
+    match block_on(replay(&prepared(session.clone()), plan, &compactor)).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }

@@ -3,7 +3,7 @@
 //! Each test names its sentence.
 
 use crate::common::talk::{Talk, at_last, from_disk, last, real, records, unscaled};
-use crate::common::{block_on, offline, replayed, subject, words};
+use crate::common::{block_on, offline, prepared, replayed, words};
 use recap_core::model::{Block, CellOutcome, Session, Usage};
 use recap_replay::{Plan, replay};
 use recap_strategy::{EntryId, Scaling, builtin};
@@ -25,7 +25,7 @@ fn reads(user: usize, sizes: &[usize]) -> Session {
 
 /// One result of 100 tokens, reported by its answer as so many in all.
 fn reported(total: u64) -> Session {
-    let call = subject(reads(1, &[100])).recording.sizes.messages[1].tokens;
+    let call = prepared(reads(1, &[100])).recording.sizes.messages[1].tokens;
     // User, call, result and the answer's own token.
     reads((total - call - 100 - 1) as usize, &[100])
 }
@@ -80,7 +80,7 @@ fn the_output_of_the_response_counts_as_used() {
 fn reasoning_of_the_response_counts_as_used() {
     // 11,000 are sent. The answer is one token long; with its reasoning the model
     // wrote 9,000, or one more.
-    let call = subject(reads(1, &[100])).recording.sizes.messages[1].tokens;
+    let call = prepared(reads(1, &[100])).recording.sizes.messages[1].tokens;
     let talk = |output: u64| {
         let mut talk = reads((11_000 - call - 100) as usize, &[100]);
         let usage = Usage { input: 11_000, output, output_final: true, ..Usage::default() };
@@ -171,8 +171,9 @@ fn cleared_results_stay_cleared_and_are_counted_once() {
 fn pruning_is_free() {
     let plan = gencode(&[]);
     assert!(!plan.strategy.uses_compactor());
-    let subject = subject(reads(1, &[30_000, 30_000]));
-    let CellOutcome::Done(rows) = block_on(replay(&subject, &plan, &offline())).cell.outcome else {
+    let prepared = prepared(reads(1, &[30_000, 30_000]));
+    let CellOutcome::Done(rows) = block_on(replay(&prepared, &plan, &offline())).cell.outcome
+    else {
         panic!("the cell runs");
     };
     let calls: Vec<u32> = rows.compactions.iter().map(|row| row.model_calls).collect();

@@ -22,7 +22,7 @@ use crate::common;
 use std::collections::BTreeMap;
 
 use crate::common::talk::{Talk, even, from_disk, real, unscaled};
-use crate::common::{Scribe, block_on, ledger, message, plan, sent, subject};
+use crate::common::{Scribe, block_on, ledger, message, plan, prepared, sent};
 use recap_core::model::{Block, Message, Role, Session, ToolDefinition};
 use recap_replay::{Plan, ReplaySession};
 use recap_strategy::{Strategy, Task};
@@ -85,9 +85,9 @@ fn at<T>(
     request: u32,
     look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
-    let subject = subject(session.clone());
+    let prepared = prepared(session.clone());
     block_on(async {
-        let mut replay = ReplaySession::open(&subject, plan, compactor).unwrap();
+        let mut replay = ReplaySession::open(&prepared, plan, compactor).unwrap();
         assert!(replay.run_to_request(request).await.unwrap());
         look(&replay)
     })
@@ -612,10 +612,10 @@ fn call_awaiting_result_stays_with_later_messages() {
 #[test]
 fn copied_session_goes_on_identically_at_every_message() {
     let (session, plan) = (compacted_and_reset(), compacting());
-    let subject = subject(session);
+    let prepared = prepared(session);
     let (one, other) = (Scribe::default(), Scribe::default());
-    let mut straight = ReplaySession::open(&subject, &plan, &one).unwrap();
-    let mut resumed = ReplaySession::open(&subject, &plan, &other).unwrap();
+    let mut straight = ReplaySession::open(&prepared, &plan, &one).unwrap();
+    let mut resumed = ReplaySession::open(&prepared, &plan, &other).unwrap();
     block_on(async {
         loop {
             resumed = resumed.copied().unwrap();

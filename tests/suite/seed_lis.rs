@@ -40,11 +40,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::common::talk::{Talk, even, real, unscaled};
-use crate::common::{Scribe, block_on, ledger, subject};
+use crate::common::{Scribe, block_on, ledger, prepared};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use recap_billing::pricing::{Agent, PriceList};
+use recap_billing::pricing::{BillingModel, PriceList};
 use recap_core::model::{
     CellOutcome, CellRows, Expectation, Question, QuestionKind, Role, Session,
 };
@@ -84,9 +84,9 @@ fn after<T>(
     messages: u32,
     look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
-    let subject = subject(talk.end());
+    let prepared = prepared(talk.end());
     block_on(async {
-        let mut session = ReplaySession::open(&subject, plan, scribe).unwrap();
+        let mut session = ReplaySession::open(&prepared, plan, scribe).unwrap();
         while session.context().seen_count() < messages {
             assert!(session.step().await.unwrap(), "the recording ends before");
         }
@@ -95,7 +95,7 @@ fn after<T>(
 }
 
 fn rows(session: Session, plan: &Plan, scribe: &Scribe) -> CellRows {
-    match block_on(replay(&subject(session), plan, scribe)).cell.outcome {
+    match block_on(replay(&prepared(session), plan, scribe)).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }
@@ -274,8 +274,9 @@ fn compactor_of_eleven_seconds_spans_six_requests_however_slow_the_response() {
         assert_eq!(large.collect::<Vec<_>>(), [[true; 7].as_slice(), &[false; 4]].concat());
     }
     // Which is also the time of closing that the session file has.
-    let (subject, plan, scribe) = (subject(every_two_seconds(6.0)), lis(&[]), Scribe::taking(11.5));
-    let (_, files) = end(&subject, &plan, &scribe, false);
+    let (prepared, plan, scribe) =
+        (prepared(every_two_seconds(6.0)), lis(&[]), Scribe::taking(11.5));
+    let (_, files) = end(&prepared, &plan, &scribe, false);
     assert_eq!(files["sessions/1.json"]["closed_at"], "1970-01-01T00:00:06Z");
 }
 
@@ -310,22 +311,22 @@ fn failed_compaction_leaves_context_and_is_retried() {
 fn compaction_in_flight_lands_in_a_copy_too() {
     let talk = longer().asks("/new").says(1).user(1).says(1).end();
     for seconds in [1.0, 100.0, 200.0] {
-        let (subject, plan, scribe) = (subject(talk.clone()), lis(&[]), Scribe::taking(seconds));
-        let straight = end(&subject, &plan, &scribe, false);
+        let (prepared, plan, scribe) = (prepared(talk.clone()), lis(&[]), Scribe::taking(seconds));
+        let straight = end(&prepared, &plan, &scribe, false);
         let scribe = Scribe::taking(seconds);
-        assert_eq!(end(&subject, &plan, &scribe, true), straight, "{seconds}");
+        assert_eq!(end(&prepared, &plan, &scribe, true), straight, "{seconds}");
     }
 }
 
 /// What is sent and stored in the end, with a copy before each message or not.
 fn end(
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
     plan: &Plan,
     scribe: &Scribe,
     copied: bool,
 ) -> (Vec<(Role, String)>, BTreeMap<String, Json>) {
     block_on(async {
-        let mut session = ReplaySession::open(subject, plan, scribe).unwrap();
+        let mut session = ReplaySession::open(prepared, plan, scribe).unwrap();
         while session.step().await.unwrap() {
             if copied {
                 session = session.copied().unwrap();
@@ -387,11 +388,11 @@ fn four_breakpoints_are_system_summary_prune_boundary_end() {
 }
 
 /// An agent whose provider takes breakpoints.
-fn claude() -> Arc<[Agent]> {
+fn claude() -> Arc<[BillingModel]> {
     let prices = PriceList::bundled().find("claude-sonnet-5-5").unwrap().clone();
     let model = prices.id.clone();
     let prices = Some(Arc::new(prices));
-    Arc::new([Agent { billed_as: model.clone(), model, prices, others: Vec::new() }])
+    Arc::new([BillingModel { billed_as: model.clone(), model, prices, others: Vec::new() }])
 }
 
 /// Seed 002: 1. after system prompt, 2. after session summary, 3. at tool prune boundary, 4. the
@@ -401,7 +402,7 @@ fn requests_have_their_four_breakpoints_after_expected_blocks() {
     // As below: message 0 is folded, the result in message 2 is pruned.
     let talk = Talk::new("sys").user(100).uses("read", &[8_000, 500]).says(1).user(8_500).says(1);
     let mut plan = lis(&[("keep_recent", "9100"), ("1.protect", "500")]);
-    plan.agents = claude();
+    plan.billing_models = claude();
     after(talk.user(1).says(1), &plan, &Scribe::taking(1.0), 10, |session| {
         assert_eq!(ledger(session), "FVEVVVVVVV");
         // Block 0 is the system prompt, 1 the summary, and from 2 on messages 1 to 8.
@@ -658,7 +659,7 @@ fn call_of(summary: &str) -> usize {
 
 /// Replays the turns, and looks after every message.
 fn sessions_stay_apart(turns: &[Turn], seconds: u32, keep: &str, budget: u64) {
-    let subject = subject(own_texts(turns).end());
+    let prepared = prepared(own_texts(turns).end());
     // A hundredth of the seed's budget and less, and a tenth of its thresholds.
     let plan = [
         ("keep_recent", keep),
@@ -669,10 +670,10 @@ fn sessions_stay_apart(turns: &[Turn], seconds: u32, keep: &str, budget: u64) {
     ];
     let plan = unscaled(real("lis", budget, &plan));
     let scribe = Scribe::taking(f64::from(seconds));
-    let session = &subject.recording.session;
+    let session = &prepared.recording.session;
     let texts: Vec<String> = session.messages.iter().map(|message| message.sent()).collect();
     block_on(async {
-        let mut replay = ReplaySession::open(&subject, &plan, &scribe).unwrap();
+        let mut replay = ReplaySession::open(&prepared, &plan, &scribe).unwrap();
         let mut more = true;
         while more {
             more = replay.step().await.unwrap();
@@ -802,7 +803,7 @@ fn each_breakpoint_is_a_billed_cache_read_prefix() {
     let read = |breakpoints: &str| {
         let overrides = [("cache_breakpoints", breakpoints), ("4.keep_recent", "7100")];
         let mut plan = unscaled(real("lis", 100_000, &overrides));
-        plan.agents = claude();
+        plan.billing_models = claude();
         let rows = rows(talk.clone(), &plan, &Scribe::taking(1.0));
         let read = rows.bills[0].requests.iter().map(|r| r.as_ref().unwrap().prompt.billed.read);
         let read: Vec<u64> = read.collect();
@@ -861,8 +862,8 @@ fn commands_cost_nothing_status_and_abort_change_nothing() {
     // What commands do is done by the harness; only a summary asks a model.
     let talk = Talk::new("").user(10).uses("read", &[2_500, 1_000]).says(1).asks("/prune");
     let scribe = Scribe::default();
-    let subject = subject(talk.asks("/new").end());
-    block_on(replay(&subject, &lis(&[]), &scribe));
+    let prepared = prepared(talk.asks("/new").end());
+    block_on(replay(&prepared, &lis(&[]), &scribe));
     assert_eq!(scribe.asked().len(), 1);
 }
 
@@ -897,9 +898,9 @@ fn closed_sessions_can_be_searched_by_summary() {
         stale: Vec::new(),
     };
     // Asked before the third request, and in the end behind two compactions.
-    let subject = subject(twice().user(1).says(1).end());
-    let subject = subject.with_questions(vec![question("a", 4), question("b", 15)]);
-    let replayed = block_on(replay(&subject, &lis(&[]), &Scribe::taking(1.0)));
+    let prepared = prepared(twice().user(1).says(1).end());
+    let prepared = prepared.with_questions(vec![question("a", 4), question("b", 15)]);
+    let replayed = block_on(replay(&prepared, &lis(&[]), &Scribe::taking(1.0)));
     let closed = |at: usize| {
         let sessions = replayed.asked[at].sessions.iter();
         sessions.map(|s| (s.id.clone(), s.summary.clone(), s.spans.clone())).collect::<Vec<_>>()

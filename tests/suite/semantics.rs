@@ -4,15 +4,15 @@
 //! mechanisms, 24 beside the context, 34 and 35 in `references` and `questions`.
 
 use crate::common;
-use crate::common::{block_on, offline, plan, replayed, small, strategy, subject};
+use crate::common::{block_on, offline, plan, prepared, replayed, small, strategy};
 use recap_core::model::{Block, CellOutcome, CellRows, Role, Session, Usage};
 use recap_core::tokens::Counter;
 use recap_replay::{ReplaySession, replay};
 use recap_strategy::{Scaling, When};
 
 fn rows(session: Session, toml: &str, window: u64) -> CellRows {
-    let subject = subject(session);
-    let replayed = block_on(replay(&subject, &plan(strategy(toml), window), &offline()));
+    let prepared = prepared(session);
+    let replayed = block_on(replay(&prepared, &plan(strategy(toml), window), &offline()));
     match replayed.cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
@@ -74,7 +74,7 @@ fn rule_11_placeholder_output_is_counted_not_believed() {
     let mut session = small();
     let usage = Usage { output: 3, output_final: false, ..Usage::default() };
     session.messages[3].usage = Some(usage);
-    let facts = &subject(session).facts;
+    let facts = &prepared(session).facts;
     assert_eq!(facts.requests[1].output, 10);
     assert!(!facts.requests[1].output_recorded);
 }
@@ -274,10 +274,10 @@ fn rule_21_earlier_stages_ignore_later_stages_hiding() {
 fn rule_21_message_hidden_for_request_stays_stored() {
     let stage =
         "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 2";
-    let subject = subject(small());
+    let prepared = prepared(small());
     let plan = plan(strategy(stage), 1_000);
     let compactor = offline();
-    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
     block_on(session.run_to_request(4)).unwrap();
     assert_eq!(session.context().stored().count(), 10);
     assert_eq!(session.context().visible().count(), 2);
@@ -289,11 +289,11 @@ fn rule_37_43_ids_and_times_are_seeded() {
                  when = { above = \"window\", share = 0.1 }\nmax_tokens = 40\n\
                  prompt = \"prompts/p.md\"\nrequest = \"fresh\"\nkeep_summaries = \"all\"";
     let records = |seed| {
-        let subject = subject(small());
+        let prepared = prepared(small());
         let mut plan = plan(strategy(stage), 1_000);
         plan.seed = seed;
         let compactor = offline();
-        let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+        let mut session = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
         block_on(session.run_to_end()).unwrap();
         let bodies = session.records().iter().map(|r| r.body.to_string());
         bodies.collect::<Vec<_>>().join("\n")
@@ -322,7 +322,7 @@ fn hidden_preamble_is_derived_from_first_reported_prompt() {
     let usage = Usage { input: 4, cache_read: 6_000, cache_write_5m: 6, ..Usage::default() };
     session.messages[1].usage = Some(usage);
     // 6,010 reported, 10 of them the user's words.
-    assert_eq!(subject(session.clone()).facts.hidden_tokens, 6_000);
+    assert_eq!(prepared(session.clone()).facts.hidden_tokens, 6_000);
     assert_eq!(sent(&rows(session, "", 10_000))[0], 6_010);
 }
 
@@ -348,9 +348,9 @@ fn previously_hidden_messages_count_in_size_before_stage() {
     let fifo = "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
                 when = { above = \"window\", share = 1.0 }";
     let rows = rows(small(), fifo, 160);
-    let subject = subject(small());
+    let prepared = prepared(small());
     for row in &rows.compactions {
-        let request = &subject.facts.requests[row.request as usize];
+        let request = &prepared.facts.requests[row.request as usize];
         assert_eq!(row.tokens_before, request.tokens_full, "{row:?}");
         assert!(row.tokens_after < row.tokens_before, "{row:?}");
     }

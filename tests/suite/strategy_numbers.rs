@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::{block_on, offline, plan, small, subject};
+use crate::common::{block_on, offline, plan, prepared, small};
 use recap_replay::{PreparedSession, replay};
 use recap_strategy::{builtin, builtin_names};
 use toml::{Table, Value};
@@ -56,23 +56,23 @@ fn overrides(name: &str, number: &str) -> Vec<(String, String)> {
 }
 
 /// Runs a strategy with an override; `Err` is what it was refused for.
-fn tried(subject: &PreparedSession, name: &str, one: &(String, String)) -> Result<(), String> {
+fn tried(prepared: &PreparedSession, name: &str, one: &(String, String)) -> Result<(), String> {
     let strategy = builtin(name, std::slice::from_ref(one)).unwrap();
     let strategy = strategy.map_err(|e| e.to_string())?;
     for window in [1, 2_000] {
         // A session that cannot be sent so says why; it never ends the program.
-        block_on(replay(subject, &plan(strategy.clone(), window), &offline()));
+        block_on(replay(prepared, &plan(strategy.clone(), window), &offline()));
     }
     Ok(())
 }
 
 #[test]
 fn meaningless_number_is_refused_with_file_and_key() {
-    let subject = subject(small());
+    let prepared = prepared(small());
     for name in builtin_names() {
         for number in NEVER {
             for one in overrides(name, number) {
-                let refused = tried(&subject, name, &one).expect_err(&format!("{name}: {one:?}"));
+                let refused = tried(&prepared, name, &one).expect_err(&format!("{name}: {one:?}"));
                 let key = one.0.split('.').next_back().unwrap();
                 assert!(refused.starts_with(&format!("strategies/{name}.toml, ")), "{refused}");
                 assert!(refused.contains(key), "{name}: {one:?}: {refused}");
@@ -83,12 +83,12 @@ fn meaningless_number_is_refused_with_file_and_key() {
 
 #[test]
 fn extreme_number_runs_or_is_refused_without_crash() {
-    let subject = subject(small());
+    let prepared = prepared(small());
     let mut ran = 0;
     for name in builtin_names().filter(|name| *name != "recorded") {
         for number in PERHAPS {
             for one in overrides(name, number) {
-                match tried(&subject, name, &one) {
+                match tried(&prepared, name, &one) {
                     Ok(()) => ran += 1,
                     Err(refused) => assert!(refused.starts_with("strategies/"), "{refused}"),
                 }

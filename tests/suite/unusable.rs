@@ -2,7 +2,7 @@
 //! gives none, and one that always says the same gives nothing else.
 
 use crate::common::talk::real;
-use crate::common::{block_on, offline, subject};
+use crate::common::{block_on, offline, prepared};
 use async_trait::async_trait;
 use recap_core::model::{ReplyFacts, Unusable, UnusableReplies, unusable_replies};
 use recap_formats::bundled;
@@ -42,7 +42,7 @@ impl Compactor for FiveWords {
 }
 
 fn sessions() -> Vec<PreparedSession> {
-    bundled("quickstart").unwrap().unwrap().sessions.into_iter().map(subject).collect()
+    bundled("quickstart").unwrap().unwrap().sessions.into_iter().map(prepared).collect()
 }
 
 /// What a compactor replied to a strategy in all sessions.

@@ -4,7 +4,8 @@
 //! model by its name, its tiers and its date; [`prompt_cache`], what a provider's cache would
 //! have served of a list of requests, and what it would have written.
 //!
-//! Next: `recap-replay` bills each session of a strategy by both.
+//! `recap-replay` bills each session of a strategy by both. Next: `recap-llm`, how models are
+//! called.
 
 pub mod pricing;
 pub mod prompt_cache;

@@ -532,9 +532,9 @@ pub(super) fn read_sessions(
 ) -> Result<(), DatasetError> {
     let mut taken = 0;
     let mut first: Option<Problem> = None;
-    for family in families(&sessions) {
+    for tree in trees(&sessions) {
         let mut drafts: Vec<Draft> = Vec::new();
-        for (place, &at) in family.iter().enumerate() {
+        for (place, &at) in tree.iter().enumerate() {
             let Some(listed) = sessions.get(at) else { continue };
             let draft = read(listed)
                 .and_then(|draft| check(&draft).map(|()| draft).map_err(|(_, problem)| problem));
@@ -617,9 +617,9 @@ fn nothing(sessions: usize) -> Problem {
     Problem::other(what, remedy)
 }
 
-/// Positions of the sessions by families: one without a parent in the store first, then all that
+/// Positions of the sessions by trees: one without a parent in the store first, then all that
 /// it started, in the order of the list. Of a circle the first one counts as the root.
-fn families(sessions: &[Listed]) -> Vec<Vec<usize>> {
+fn trees(sessions: &[Listed]) -> Vec<Vec<usize>> {
     let places: FxHashMap<&String, usize> =
         sessions.iter().enumerate().map(|(at, session)| (&session.id, at)).collect();
     let mut children: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
@@ -631,14 +631,14 @@ fn families(sessions: &[Listed]) -> Vec<Vec<usize>> {
     let mut seen = vec![false; sessions.len()];
     let mut all = Vec::new();
     for root in roots.chain(0..sessions.len()) {
-        let (mut family, mut open) = (Vec::new(), vec![root]);
+        let (mut tree, mut open) = (Vec::new(), vec![root]);
         while let Some(at) = open.pop() {
             if !std::mem::replace(&mut seen[at], true) {
-                family.push(at);
+                tree.push(at);
                 open.extend(children.get(&Some(at)).into_iter().flatten().rev());
             }
         }
-        all.extend(Some(family).filter(|family| !family.is_empty()));
+        all.extend(Some(tree).filter(|tree| !tree.is_empty()));
     }
     all
 }

@@ -52,7 +52,7 @@ pub struct Draft {
     pub questions: Vec<Question>,
     /// The file of these, where that is another one.
     pub(super) asked_in: Option<String>,
-    /// Its id in the recording, where other files of its family name it.
+    /// Its id in the recording, where other files name it by that.
     pub(super) recorded_id: Option<String>,
     /// The id of the session whose agent started it; empty where it is a
     /// subagent's whose parent is not named.

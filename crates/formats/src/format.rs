@@ -1,4 +1,7 @@
-//! What a format is, and what it is told by.
+//! What a format is, how it is recognised, and how an input of no known format is described.
+//!
+//! In: the first bytes of an input ([`Head`]). Out: the [`Format`] that recognises them, whose reader
+//! makes a [`Draft`] of each session.
 
 use serde::de::IgnoredAny;
 use serde_json::Value as Json;
@@ -206,8 +209,8 @@ pub enum Tried {
 /// Reads every session of one input, in order; the first record that the
 /// format does not allow is an error with its line.
 pub(super) enum Read {
-    /// All at once; those without a message are dropped. The last of the others is told
-    /// that the input ends within a line.
+    /// All at once; those without a message are dropped. A torn last line of the input is counted
+    /// in the last of the others.
     All(fn(&mut Source<'_>, &LoadOptions) -> Result<Vec<Draft>, DatasetError>),
     /// One after another, so that only the newest is in memory, where the format
     /// may have very many in a file.
@@ -360,7 +363,7 @@ pub(super) fn describe(bytes: &[u8]) -> Option<Description> {
     }
 }
 
-/// A database is told by its tables.
+/// A database is recognised by its tables.
 fn database(tables: &[Table]) -> Description {
     let mut names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     names.sort_unstable();

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Dataset;
 use super::draft::{Draft, check, mend};
 use super::error::{DatasetError, Problem};
-use super::family::{Copies, Families};
 use super::native;
 use super::questions::{self, Placed};
+use super::relations::{Copies, Relations};
 use super::source::Source;
 use super::walk::Subagents;
 use recap_core::model::{MessageIndex, Question, SIDECHAIN, Session, SidechainRequest, Usage};
@@ -136,7 +136,7 @@ pub(super) struct Gathered<S = Vec<Session>> {
     /// The first file of no known format that looks like something.
     pub(super) first_unknown: Option<(String, String)>,
     /// Which sessions are subagents of which.
-    pub(super) families: Families,
+    pub(super) relations: Relations,
     /// Names of the formats that sessions were read from.
     pub(super) formats: BTreeSet<&'static str>,
     /// Which files are read with another one.
@@ -166,7 +166,7 @@ impl<S: Sink> Gathered<S> {
             problems: Vec::new(),
             set_aside: Vec::new(),
             first_unknown: None,
-            families: Families::default(),
+            relations: Relations::default(),
             formats: BTreeSet::new(),
             subagents: Subagents::default(),
         }
@@ -185,7 +185,7 @@ impl<S: Sink> Gathered<S> {
         apart: bool,
         strict: bool,
     ) -> Result<(), DatasetError> {
-        if self.families.defers(relative, &draft) {
+        if self.relations.defers(relative, &draft) {
             return Ok(());
         }
         if let Err((line, problem)) = check(&draft) {
@@ -198,7 +198,7 @@ impl<S: Sink> Gathered<S> {
             check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
         }
         settle(&mut draft.session);
-        match self.families.starter(&draft) {
+        match self.relations.starter(&draft) {
             Some(starter) if apart => {
                 starter.children += 1;
                 let id = &self.index[starter.at].id;
@@ -206,7 +206,7 @@ impl<S: Sink> Gathered<S> {
             }
             Some(starter) => {
                 let at = starter.at;
-                let aside = self.families.fold(at, &draft);
+                let aside = self.relations.fold(at, &draft);
                 self.sessions.amend(at, aside);
                 return Ok(());
             }
@@ -216,7 +216,7 @@ impl<S: Sink> Gathered<S> {
                  is read by itself, with what it repeats of the other"
             )),
         }
-        self.families.note(self.index.len(), relative, &draft, !strict);
+        self.relations.note(self.index.len(), relative, &draft, !strict);
         let Draft { session, questions, asked_in, .. } = draft;
         let file = relative.to_owned();
         let asked_in = asked_in.unwrap_or_else(|| source.name().to_owned());
@@ -238,7 +238,7 @@ impl<S: Sink> Gathered<S> {
             Err(error) if !matches!(error.problem, Problem::Io { action: "write", .. }) => {
                 self.sessions.truncate(count)?;
                 self.index.truncate(count);
-                self.families.truncate(count);
+                self.relations.truncate(count);
                 self.warnings.truncate(warnings);
                 self.files.truncate(files);
                 let name = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
@@ -255,7 +255,7 @@ impl<S: Sink> Gathered<S> {
 
     /// Counts what several sessions share in one of them.
     pub(super) fn count_once(&mut self) {
-        let (copies, warning) = self.families.copies(|at| self.index[at].file.clone());
+        let (copies, warning) = self.relations.copies(|at| self.index[at].file.clone());
         self.warnings.extend(warning);
         let mut whole = copies.iter().map(|copies| copies.is_whole).collect::<Vec<_>>().into_iter();
         self.index.retain(|_| whole.next() != Some(true));

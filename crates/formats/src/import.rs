@@ -15,13 +15,13 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Value as Json, json};
 
 use super::error::{DatasetError, Problem};
-use super::family::Copies;
 use super::gathered::{Aside, Gathered, Sink};
 use super::load::read_into;
 use super::native::{
     QUESTIONS_FILE, SESSIONS_FILE, refuse_existing, write_card, write_line, write_questions,
 };
 use super::questions::{self, Placed};
+use super::relations::Copies;
 use super::source::{from_json, parse};
 use super::{Dataset, LoadOptions};
 use recap_core::model::{Block, Expectation, Message, Question, Session, ToolDefinition};
@@ -266,7 +266,7 @@ impl Sink for Spool<'_> {
 // programs read.
 
 /// Name of the file of conversations, one a line.
-pub const CHAT_FILE: &str = "conversations.jsonl";
+pub(crate) const CHAT_FILE: &str = "conversations.jsonl";
 
 /// A format that sessions are written in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

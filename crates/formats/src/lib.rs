@@ -6,17 +6,16 @@
 //! finds out which one it is.
 //!
 //! Invariant: every text of a recording is part of a message, of the preamble or of a
-//! compaction; or its loss is told, by a count under a reason (`Session::left_out`,
+//! compaction; or its loss is reported, by a count under a reason (`Session::left_out`,
 //! `Dataset::warnings`) or by an error with its place. What only describes or repeats a
 //! text (ids, displays, diffs) is none. `tests/suite/dataset_loss.rs` holds all formats
 //! to it.
 //!
-//! Next: `recap-replay` replays what was read.
+//! Next: `recap-strategy`, what a session passes through when `recap-replay` replays it.
 
 mod database;
 mod draft;
 mod error;
-mod family;
 mod format;
 mod formats;
 mod gathered;
@@ -25,6 +24,7 @@ mod labels;
 mod load;
 mod native;
 mod questions;
+mod relations;
 mod source;
 mod unpack;
 mod walk;
@@ -32,7 +32,7 @@ mod walk;
 pub use error::{DatasetError, Problem};
 pub use format::{Format, Head, MAX_HEAD, Tried};
 pub use formats::FORMATS;
-pub use import::{CHAT_FILE, Export, ImportOptions, Imported, import};
+pub use import::{Export, ImportOptions, Imported, import};
 pub use labels::load_labels;
 pub use load::{bundled, bundled_names, load, load_files, load_reader};
 pub use native::{CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, write_native};
@@ -41,7 +41,6 @@ pub use questions::{
 };
 use recap_core::model::{Question, Session};
 use serde::{Deserialize, Serialize};
-pub use source::MAX_LINE;
 pub use unpack::TooMuch;
 
 /// Options for reading an input.

@@ -105,7 +105,7 @@ pub(super) fn read_into<S: Sink>(
     options: &LoadOptions,
 ) -> Result<String, DatasetError> {
     let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
-    gathered.families.inputs += 1;
+    gathered.relations.inputs += 1;
     if metadata.is_dir() {
         return read_folder(gathered, input, options);
     }
@@ -179,7 +179,7 @@ fn read_folder<S: Sink>(
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
     let (mut others, before) = (Vec::new(), gathered.index.len());
-    gathered.families.open = true;
+    gathered.relations.open = true;
     gathered.subagents = Subagents::among(&found);
     for file in &found {
         let read = match file.relative.as_str() {
@@ -195,7 +195,7 @@ fn read_folder<S: Sink>(
             others.push(file.relative.as_str());
         }
     }
-    for deferred in gathered.families.close() {
+    for deferred in gathered.relations.close() {
         let Some(file) = found.iter().find(|file| file.relative == deferred) else { continue };
         gathered.or_set_aside(&file.relative, |gathered| gathered.file(file, options, None))?;
     }
@@ -205,19 +205,7 @@ fn read_folder<S: Sink>(
         return Err(DatasetError::whole(shown, problem));
     }
     if gathered.index.len() == before {
-        let looks = gathered
-            .first_unknown
-            .as_ref()
-            .map(|(name, what)| format!("; {} looks like {what}", excerpt(name)));
-        let what = format!(
-            "the folder holds no session ({} looked at{}; known formats: {})",
-            counted(found.len(), "file"),
-            looks.unwrap_or_default(),
-            known_formats()
-        );
-        let remedy = "give the folder in which an agent keeps its sessions; `recap bench --latest` \
-                      finds those on this machine";
-        return Err(DatasetError::whole(shown, Problem::other(what, remedy)));
+        return Err(DatasetError::whole(shown, no_session(gathered, found.len())));
     }
     // Files of questions are read together with their chat.
     others.retain(|file| gathered.files.iter().all(|(read, _)| read != file));
@@ -229,6 +217,23 @@ fn read_folder<S: Sink>(
         .and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()))
         .unwrap_or(shown);
     Ok(name)
+}
+
+/// The problem of a folder of so many files without a session.
+fn no_session<S: Sink>(gathered: &Gathered<S>, files: usize) -> Problem {
+    let looks = gathered
+        .first_unknown
+        .as_ref()
+        .map(|(name, what)| format!("; {} looks like {what}", excerpt(name)));
+    let what = format!(
+        "the folder holds no session ({} looked at{}; known formats: {})",
+        counted(files, "file"),
+        looks.unwrap_or_default(),
+        known_formats()
+    );
+    let remedy = "give the folder in which an agent keeps its sessions; `recap bench --latest` \
+                  finds those on this machine";
+    Problem::other(what, remedy)
 }
 
 /// Opens a file that may be a session, with the logs of its subagents.
@@ -281,7 +286,7 @@ impl<S: Sink> Gathered<S> {
             return Ok(false);
         };
         let read = self.sessions(format, &file.relative, &mut source, options)?;
-        if self.families.has_deferred(&file.relative) {
+        if self.relations.has_deferred(&file.relative) {
             return Ok(true);
         }
         if read == 0 && source.warnings().is_empty() {

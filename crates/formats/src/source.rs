@@ -22,12 +22,12 @@ use recap_core::text::{Pattern, counted, json_error, json_place, pattern};
 
 /// Longest line that is read, in bytes: far above any provider's request
 /// limit (32 MB), so a longer one is no recording.
-pub const MAX_LINE: u64 = 64 << 20;
+pub(crate) const MAX_LINE: u64 = 64 << 20;
 
 /// Longest single JSON document that is read, in bytes.
 pub(super) const MAX_DOCUMENT: u64 = 512 << 20;
 
-/// Bytes by which most formats are told, so that no more is parsed twice.
+/// Bytes by which most formats are recognised, so that no more is parsed twice.
 pub(crate) const FIRST: usize = 64 << 10;
 
 /// Bytes by which the others are.
@@ -329,7 +329,7 @@ impl<'a> Source<'a> {
     }
 
     /// Sets a record aside that cannot be read: it is counted by kind, and the first
-    /// one of each is told with its reason.
+    /// one of each is named in a warning with its reason.
     ///
     /// # Errors
     /// A problem that is not one of a single record.
@@ -344,7 +344,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Tells what was set aside.
+    /// Warns of what was set aside.
     ///
     /// # Errors
     /// The first problem where no session was read besides.

@@ -7,7 +7,8 @@
 //! from a cassette, and [`Live`] sends it within limits and budget. Encoding and
 //! decoding (`providers`) are pure; only `http` opens a socket.
 //!
-//! Next: `recap-exam`, whose compactor, answerer and judge ask.
+//! Compactor, answerer and judge in `recap-exam` ask through it. Next: `recap-formats`, how
+//! sessions are read.
 
 #![allow(
     clippy::disallowed_methods,

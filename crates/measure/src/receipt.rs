@@ -326,12 +326,12 @@ struct Rebuild {
 /// Providers with an automatic cache report no writes: of theirs only what was read before is
 /// known to be cached, so that their losses are the least that was lost.
 ///
-/// The cause is the first of these that holds: the agent compacted between the two; another
-/// model was asked; the time from sending one to sending the other is longer than the cache
-/// lives (as the rules of the model's cache have it; where requests choose, five minutes or an
-/// hour, as most of the last reported writes were); anything else, which is an edited prompt or a
-/// loss at the provider. Without the times, or a known life, the cause is unknown. Where the provider
-/// compared the two prompts, what it found is the cause; that messages changed is no news behind a
+/// The cause is the first of these that holds: the agent compacted between the two; another model
+/// was asked; the time from sending one to sending the other is longer than the cache lives (as the
+/// rules of the model's cache have it; where requests choose, five minutes or an hour, as most of
+/// the last reported writes were); anything else, which is an edited prompt or a loss at the
+/// provider. Without the times, or a known life, the cause is unknown. Where the provider compared
+/// the two prompts, what it found is the cause; that messages changed is no news behind a
 /// compaction, and what it could not tell the times may.
 ///
 /// What was lost costs what these tokens were billed at less the price of reading them. They

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::session::Plan;
-use recap_billing::pricing::Agent;
+use recap_billing::pricing::BillingModel;
 use recap_billing::prompt_cache::{Life, Prompt, PromptCache, Rules, Unit};
 use recap_core::model::{
     Bill, Buckets, CallBill, Exogenous, PromptBill, RECORDED, RequestBill, RequestFacts,
@@ -50,8 +50,8 @@ impl Biller {
     /// An empty bill for a cell. Without a model in the compactor's role, the
     /// agent's own model is assumed to write the summaries.
     pub fn new(plan: &Plan, facts: &SessionFacts) -> Self {
-        let running = |agent| RunningBill::new(agent, plan, facts);
-        let billing_models = plan.agents.iter().map(running).collect();
+        let running = |billing_model| RunningBill::new(billing_model, plan, facts);
+        let billing_models = plan.billing_models.iter().map(running).collect();
         Self {
             sent: Sent::new(facts.calibration.as_ref().and_then(|c| c.global)),
             breakpoints: plan.strategy.breakpoints.clone(),
@@ -161,31 +161,38 @@ impl Biller {
 }
 
 impl RunningBill {
-    /// An empty bill for the prices of an agent.
-    fn new(agent: &Agent, plan: &Plan, facts: &SessionFacts) -> Self {
-        let recorded = agent.billed_as == RECORDED;
-        let rules = |agent: &Agent, model: u32| match agent.prices.as_deref() {
+    /// An empty bill for the prices of a billing model.
+    fn new(billing_model: &BillingModel, plan: &Plan, facts: &SessionFacts) -> Self {
+        let recorded = billing_model.billed_as == RECORDED;
+        let rules = |billing_model: &BillingModel, model: u32| match billing_model.prices.as_deref()
+        {
             Some(prices) => Rules::of(prices, plan.strategy.explicit_cache),
-            None if recorded => reported_rules(&agent.model, &facts.requests, model),
+            None if recorded => reported_rules(&billing_model.model, &facts.requests, model),
             None => Rules::None,
         };
         let (mut caches, mut writes_free) = (Vec::new(), Vec::new());
-        for (model, agent) in (0..).zip(std::iter::once(agent).chain(&agent.others)) {
-            caches.push(rules(agent, model).cache());
+        for (model, billing_model) in
+            (0..).zip(std::iter::once(billing_model).chain(&billing_model.others))
+        {
+            caches.push(rules(billing_model, model).cache());
             writes_free.push(recorded && reports_no_writes(&facts.requests, model));
         }
-        let rules = rules(agent, 0);
+        let rules = rules(billing_model, 0);
         let compactor = plan.compactor.as_deref().map(|compactor| compactor.model.clone());
         RunningBill {
             explicit: rules.caches_explicit_content(),
             writes_free,
             caches,
             bill: Bill {
-                billed_as: agent.billed_as.clone(),
-                model: agent.model.clone(),
+                billed_as: billing_model.billed_as.clone(),
+                model: billing_model.model.clone(),
                 rules: rules.named(),
-                other_models: agent.others.iter().map(|other| other.model.clone()).collect(),
-                compactor: compactor.filter(|model| *model != agent.model),
+                other_models: billing_model
+                    .others
+                    .iter()
+                    .map(|other| other.model.clone())
+                    .collect(),
+                compactor: compactor.filter(|model| *model != billing_model.model),
                 requests: Vec::with_capacity(facts.requests.len()),
                 calls: Vec::new(),
             },
@@ -404,7 +411,7 @@ mod tests {
     fn tokens_are_rewritten_where_a_warm_prefix_broke() {
         let prepared = prepared(2);
         let mut plan = plan("full", &[]);
-        plan.agents = Arc::new([unpriced()]);
+        plan.billing_models = Arc::new([unpriced()]);
         let rewritten = |warm, broken, carried| {
             let mut biller = Biller::new(&plan, &prepared.facts);
             let billing_model = &mut biller.billing_models[0];
@@ -447,7 +454,7 @@ mod tests {
     }
 
     /// A model with a cache at breakpoints and of no least size.
-    fn agent() -> Agent {
+    fn billing_model() -> BillingModel {
         let entry = serde_json::json!({
             "input_cost_per_token": 1.0,
             "cache_read_input_token_cost": 0.1,
@@ -456,11 +463,11 @@ mod tests {
             "prompt_cache_min_tokens": 0,
         });
         let prices = Some(Arc::new(ModelPrices::read("claude-x", &entry).unwrap()));
-        Agent { billed_as: "x".into(), model: "claude-x".into(), prices, others: Vec::new() }
+        BillingModel { billed_as: "x".into(), model: "claude-x".into(), prices, others: Vec::new() }
     }
 
-    fn unpriced() -> Agent {
-        Agent { billed_as: "a".into(), model: "a".into(), prices: None, others: Vec::new() }
+    fn unpriced() -> BillingModel {
+        BillingModel { billed_as: "a".into(), model: "a".into(), prices: None, others: Vec::new() }
     }
 
     fn call(input: u64, output: u64, live: bool) -> ModelCall {
@@ -473,7 +480,7 @@ mod tests {
     #[tokio::test]
     async fn only_calls_on_whole_live_conversation_read_cache() {
         let (prepared, mut plan) = (prepared(8), plan("full", &[]));
-        plan.agents = Arc::new([agent(), unpriced()]);
+        plan.billing_models = Arc::new([billing_model(), unpriced()]);
         let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
         assert!(session.run_to_request(2).await.unwrap());
         assert_eq!(session.prompt().tokens(), 5);
@@ -501,8 +508,8 @@ mod tests {
     #[tokio::test]
     async fn compactor_of_another_model_reads_nothing_from_cache() {
         let (prepared, mut plan) = (prepared(8), plan("full", &[]));
-        plan.agents = Arc::new([agent()]);
-        plan.compactor = Some(Agent { model: "claude-y".into(), ..agent() }.into());
+        plan.billing_models = Arc::new([billing_model()]);
+        plan.compactor = Some(BillingModel { model: "claude-y".into(), ..billing_model() }.into());
         let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
         assert!(session.run_to_request(2).await.unwrap());
         let now = session.now;
@@ -512,7 +519,7 @@ mod tests {
         let prompt = &bill.calls[0].prompt;
         assert_eq!(prompt.billed.uncached, 12);
         // The agent's own model is none beside it.
-        plan.compactor = Some(agent().into());
+        plan.compactor = Some(billing_model().into());
         assert_eq!(Biller::new(&plan, &prepared.facts).billing_models[0].bill.compactor, None);
     }
 
@@ -522,7 +529,7 @@ mod tests {
     fn request_is_warm_unless_entry_expired_or_lost() {
         let (sent, _) = sent();
         let (prepared, mut plan) = (prepared(3), plan("full", &[]));
-        plan.agents = Arc::new([agent()]);
+        plan.billing_models = Arc::new([billing_model()]);
         let mut facts = (*prepared.facts).clone();
         facts.requests[0].exogenous = Some(Exogenous::Lost { left: 0 });
         let mut biller = Biller::new(&plan, &facts);
@@ -550,8 +557,8 @@ mod tests {
     fn recorded_billing_uses_caches_of_each_requests_model() {
         let prepared = prepared(3);
         let mut plan = plan("full", &[]);
-        let recorded = Agent { others: vec![unpriced()], ..agent() };
-        plan.agents = Arc::new([agent(), recorded]);
+        let recorded = BillingModel { others: vec![unpriced()], ..billing_model() };
+        plan.billing_models = Arc::new([billing_model(), recorded]);
         let biller = Biller::new(&plan, &prepared.facts);
         let mut request = prepared.facts.requests[0];
         for (model, own) in [(0, 0), (1, 1)] {
@@ -597,7 +604,7 @@ mod tests {
         let timed = |recorded| ModelCall { latency_ms: Some(9.0), recorded, ..call(10, 1, false) };
         let prepared = prepared(8);
         let mut plan = plan("full", &[]);
-        plan.agents = Arc::new([agent()]);
+        plan.billing_models = Arc::new([billing_model()]);
         let charged = async |background, latency_ms, calls: &[ModelCall]| {
             let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
             assert!(session.run_to_request(2).await.unwrap());
@@ -629,9 +636,10 @@ mod tests {
         session.copied = (0..copied as u32).map(|response| 2 * response + 1).collect();
         let prepared = PreparedSession::new("d", session, Arc::new(Counter::default()));
         let list = Arc::new(recap_billing::pricing::PriceList::bundled());
-        let agents = recap_billing::pricing::Agents::new(list, vec!["claude-sonnet-5-5".into()]);
-        let agents = agents.of(None, &[]).into();
-        let plan = Plan { agents, window: 12_000, ..plan(strategy, &[]) };
+        let billing_models =
+            recap_billing::pricing::BillingModels::new(list, vec!["claude-sonnet-5-5".into()]);
+        let billing_models = billing_models.of(None, &[]).into();
+        let plan = Plan { billing_models, window: 12_000, ..plan(strategy, &[]) };
         let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
         session.run_to_end().await.unwrap();
         session.finish().0

@@ -101,7 +101,7 @@ fn shared(usage: &Usage) -> Option<Exogenous> {
     Some(Exogenous::Shared { read: usage.cache_read }).filter(|_| usage.cache_read > 0)
 }
 
-/// After the vendor's own compaction only the preamble can be read; if even the
+/// After the recorded agent's own compaction only the preamble can be read; if even the
 /// preamble was not read, the compaction is not the cause.
 fn behind_a_compaction(usage: &Usage, marked: bool, global: Option<u64>) -> Option<Exogenous> {
     let read = usage.cache_read;
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(found(&usage), [None, None, lost(9_984), None]);
         let second = |read| found(&[(0, 0, 10_000), (read, 0, 5_000)])[1];
         assert_eq!((second(9_872), second(9_871)), (None, lost(9_871)));
-        // After the vendor's compaction the last prompt is not read.
+        // After a recorded compaction the last prompt is not read.
         let mut behind = requests(&usage[..3]);
         let compaction = RecordedCompaction { after: 2, ..RecordedCompaction::default() };
         mark(&mut behind, &[compaction], known(None));

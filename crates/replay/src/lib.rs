@@ -8,8 +8,8 @@
 //! `session` is the loop of one cell: `stage` and `background` run the strategy, `bill` what it
 //! costs, and `cut` what it lost at a compaction.
 //!
-//! Invariant: replay is linear. Work per request does not grow with the history; data that
-//! depend only on the session (`PreparedSession`) are shared by all strategies, windows and replicates.
+//! Invariant: replay is linear. Work per request does not grow with the history; data that depend
+//! only on the session (`PreparedSession`) are shared by all strategies, windows and replicates.
 //!
 //! Next: `recap-measure` makes a report of the cells.
 
@@ -30,7 +30,6 @@ mod window;
 pub use asked::PendingQuestion;
 pub use cut::{CutSegment, ExaminedCut, RequestInspector, carrier, examine};
 pub use prepared::PreparedSession;
-pub use receipt::receipt_facts;
 pub use session::{Plan, ReplayError, ReplaySession, Replayed, replay};
 pub use validate::validate;
 pub use window::{

@@ -102,22 +102,7 @@ impl PreparedSession {
         let references = exam.references.iter().chain(cuts.iter().flat_map(|(_, facts)| facts));
         let last_components = LastComponents::new(references, (0u32..).zip(&session.messages));
         let survival = Survival::with(&session, &exam, &last_components);
-        let mut texts = BTreeMap::new();
-        let sized = (0u32..).zip(&session.messages).zip(&recording.sizes.messages);
-        let messages = sized.map(|((at, message), weight)| {
-            let text = message.sent();
-            let hash = text_hash(&text);
-            texts.insert(hash.clone(), text);
-            MessageFacts {
-                id: message.id.clone(),
-                role: message.role,
-                at: message.at,
-                tokens: weight.tokens,
-                tool: tool_of(&recording, at, message),
-                text: hash,
-            }
-        });
-        let messages = messages.collect();
+        let (messages, texts) = message_facts(&recording);
         let (mut responses, other_models) = responses(&recording, &timeline);
         let global = recording.calibration.as_ref().and_then(|c| c.global);
         let wide = session.model.as_deref().is_some_and(reads_in_wide_steps);
@@ -203,6 +188,26 @@ fn question_facts(mut questions: Vec<Question>, recording: &Recording) -> Vec<Qu
         facts.push(QuestionFacts { request, age_tokens, evidence, question });
     }
     facts
+}
+
+/// The facts of each message, and the texts of all by their hashes.
+fn message_facts(recording: &Recording) -> (Vec<MessageFacts>, BTreeMap<String, String>) {
+    let mut texts = BTreeMap::new();
+    let sized = (0u32..).zip(&recording.session.messages).zip(&recording.sizes.messages);
+    let messages = sized.map(|((at, message), weight)| {
+        let text = message.sent();
+        let hash = text_hash(&text);
+        texts.insert(hash.clone(), text);
+        MessageFacts {
+            id: message.id.clone(),
+            role: message.role,
+            at: message.at,
+            tokens: weight.tokens,
+            tool: tool_of(recording, at, message),
+            text: hash,
+        }
+    });
+    (messages.collect(), texts)
 }
 
 /// The tool that a message calls, or whose result it is.

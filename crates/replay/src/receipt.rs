@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::prepared::PreparedSession;
-use recap_billing::pricing::Agents;
+use recap_billing::pricing::BillingModels;
 use recap_billing::prompt_cache::Rules;
 use recap_core::model::{
     AROUND, Block, CLEARED, CompactionFacts, Content, Message, MessageIndex, Origin, ReceiptFacts,
@@ -13,10 +13,13 @@ use recap_core::model::{
 use recap_strategy::Recording;
 
 /// Reads it off a recording.
-pub fn receipt_facts(prepared: &PreparedSession, agents: &Agents) -> ReceiptFacts {
+pub(crate) fn receipt_facts(
+    prepared: &PreparedSession,
+    billing_models: &BillingModels,
+) -> ReceiptFacts {
     let (facts, recording) = (&prepared.facts, &prepared.recording);
     let lifetime = |named: Option<&str>| {
-        let life = Rules::of(agents.list().priced(named?)?, false).life()?;
+        let life = Rules::of(billing_models.list().priced(named?)?, false).life()?;
         u32::try_from(life.as_secs()).ok()
     };
     let others = facts.other_models.iter().map(|named| Some(named.as_str()));
@@ -262,7 +265,7 @@ mod tests {
 
     fn facts_of(prepared: &PreparedSession) -> ReceiptFacts {
         let list = Arc::new(PriceList::bundled());
-        receipt_facts(prepared, &Agents::new(list, Vec::new()))
+        receipt_facts(prepared, &BillingModels::new(list, Vec::new()))
     }
 
     fn sent(facts: &ReceiptFacts, origin: Origin) -> u64 {

@@ -13,7 +13,7 @@ use crate::bill::Biller;
 use crate::loss::Loss;
 use crate::prepared::PreparedSession;
 use crate::stage::Running;
-use recap_billing::pricing::Agent;
+use recap_billing::pricing::BillingModel;
 use recap_billing::prompt_cache::Prompt;
 use recap_core::model::{
     Cell, CellKey, CellRows, CompactionRow, MessageIndex, RecordedCompaction, ReferenceOutcome,
@@ -446,10 +446,10 @@ pub struct Plan {
     /// Whether the compactor is the offline one.
     pub offline: bool,
     /// The billing models of the session; each has a bill of its own.
-    pub agents: Arc<[Agent]>,
+    pub billing_models: Arc<[BillingModel]>,
     /// The model in the compactor's role; `None`: the offline one, whose calls are
     /// billed as the agent's model.
-    pub compactor: Option<Arc<Agent>>,
+    pub compactor: Option<Arc<BillingModel>>,
 }
 
 impl Plan {
@@ -473,7 +473,7 @@ impl Plan {
             scaling: Scaling::All,
             seed: 1,
             offline: true,
-            agents: Arc::new([]),
+            billing_models: Arc::new([]),
             compactor: None,
         }
     }
@@ -502,9 +502,6 @@ pub enum ReplayError {
     /// The strategy cannot be built for the window.
     #[error(transparent)]
     Strategy(#[from] StrategyError),
-    /// A mechanism cannot resume from a saved state.
-    #[error(transparent)]
-    Restore(#[from] MechanismError),
     /// A mechanism failed: its name, and at what.
     #[error("{0}: {1}")]
     Mechanism(&'static str, MechanismError),

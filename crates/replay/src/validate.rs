@@ -9,32 +9,32 @@ use jiff::{SignedDuration, Timestamp};
 use crate::bill::life;
 use crate::prepared::PreparedSession;
 use crate::session::{Plan, replay};
-use recap_billing::pricing::{Agent, Agents};
+use recap_billing::pricing::{BillingModel, BillingModels};
 use recap_core::model::{
     Buckets, CellOutcome, Exogenous, RECORDED, RequestBill, RequestFacts, Usage, Validation,
 };
 use recap_strategy::{Compactor, Scaling, builtin};
 
-/// Replays the vendor's own compactions under the recorded models' rules, as
+/// Replays the recorded agent's own compactions under the recorded models' rules, as
 /// the row `recorded` does, and compares every request with its recorded usage.
 /// `None` without usage.
 pub async fn validate(
     prepared: &PreparedSession,
-    agents: &Agents,
+    billing_models: &BillingModels,
     compactor: &dyn Compactor,
 ) -> Option<Validation> {
     let facts = &prepared.facts;
     facts.calibration.as_ref()?;
-    let list = Arc::clone(agents.list());
+    let list = Arc::clone(billing_models.list());
     let billing_models =
-        Agents::new(list, Vec::new()).of(facts.model.as_deref(), &facts.other_models);
-    let agent = billing_models.into_iter().next()?;
+        BillingModels::new(list, Vec::new()).of(facts.model.as_deref(), &facts.other_models);
+    let billing_model = billing_models.into_iter().next()?;
     let strategy = builtin(RECORDED, &[])?.expect("the strategy ships with the program");
     let session = (&*facts.dataset, &*facts.session);
     let plan = Plan {
         scaling: Scaling::AsWritten,
         seed: 0,
-        agents: Arc::new([agent.clone()]),
+        billing_models: Arc::new([billing_model.clone()]),
         ..Plan::new(session, Arc::new(strategy), ("", u64::MAX / 4))
     };
     // A recording that cannot be replayed is reported in its own row.
@@ -46,10 +46,10 @@ pub async fn validate(
     for (request, bill) in facts.requests.iter().zip(&bill.requests) {
         let reported = request.recorded.filter(|usage| !usage.cache_unknown);
         if let (Some(usage), Some(bill)) = (reported, bill) {
-            sums.take(request, &usage, bill, &agent);
+            sums.take(request, &usage, bill, &billing_model);
         }
     }
-    Some(sums.close(agent.model)).filter(|found| found.requests > 0)
+    Some(sums.close(billing_model.model)).filter(|found| found.requests > 0)
 }
 
 /// What is compared so far.
@@ -66,10 +66,16 @@ impl ErrorSums {
         Self { life, last: None, usd: Some([0.0; 2]), found: Validation::default() }
     }
 
-    fn take(&mut self, request: &RequestFacts, usage: &Usage, bill: &RequestBill, agent: &Agent) {
+    fn take(
+        &mut self,
+        request: &RequestFacts,
+        usage: &Usage,
+        bill: &RequestBill,
+        billing_model: &BillingModel,
+    ) {
         let found = &mut self.found;
         let (recorded, simulated) = (Buckets::from(usage), bill.prompt.billed);
-        let prices = agent.of_request(bill.model).prices.as_deref();
+        let prices = billing_model.of_request(bill.model).prices.as_deref();
         let usd = |buckets| prices?.standard().prompt_usd(buckets, request.at);
         let both = usd(&recorded).zip(usd(&simulated)).zip(self.usd);
         self.usd = both.map(|((own, ours), sums)| [sums[0] + own, sums[1] + ours]);
@@ -117,7 +123,8 @@ mod tests {
         let prompt = PromptBill { billed };
         let bill = RequestBill { prompt, rewritten: 0, model: 0 };
         let prices = prices.map(Arc::new);
-        let agent = Agent { billed_as: "a".into(), model: "a".into(), prices, others: Vec::new() };
+        let billing_model =
+            BillingModel { billed_as: "a".into(), model: "a".into(), prices, others: Vec::new() };
         let mut sums = ErrorSums::new(SignedDuration::from_mins(5));
         for (at, exogenous) in [(0, Some(Exogenous::Lost { left: 0 })), (seconds, exogenous)] {
             let request = RequestFacts {
@@ -131,7 +138,7 @@ mod tests {
                 exogenous,
                 model: 0,
             };
-            sums.take(&request, &usage, &bill, &agent);
+            sums.take(&request, &usage, &bill, &billing_model);
         }
         sums
     }

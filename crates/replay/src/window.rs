@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use recap_billing::pricing::Agents;
+use recap_billing::pricing::BillingModels;
 use recap_core::model::{MOST_TOKENS, NATIVE, RecordedTrigger, Session};
 use recap_core::text::number_of_tokens;
 use recap_core::tokens::Sizes;
@@ -195,9 +195,9 @@ impl NativeWindow {
     ///   be below its model's: the smallest of 200k, 272k, 400k, 1m and the
     ///   model's limit that is at least as large as every prompt.
     /// - Otherwise the model's limit, or [`UNKNOWN_LIMIT`].
-    pub fn of(session: &Session, agents: &Agents) -> Self {
-        let named = session.model.as_deref().map(|name| agents.named(name));
-        let listed = named.and_then(|agent| agent.prices?.max_input_tokens).filter(|n| *n > 0);
+    pub fn of(session: &Session, billing_models: &BillingModels) -> Self {
+        let named = session.model.as_deref().map(|name| billing_models.named(name));
+        let listed = named.and_then(|billed| billed.prices?.max_input_tokens).filter(|n| *n > 0);
         let stated = session.window.filter(|tokens| (1..=MOST_TOKENS).contains(tokens));
         let limit = stated.or(listed).unwrap_or(UNKNOWN_LIMIT);
         let largest = largest_prompt(session);
@@ -246,9 +246,13 @@ pub enum LimitShown {
 /// those before it, and those after it until one sends a larger prompt, or compacts at another
 /// limit. A session whose recording states its limit keeps that. Sorts the sessions by their
 /// begin; returns the limits in that order.
-pub fn share_limits(sessions: &mut [&mut Session], agents: &Agents) -> Vec<SharedLimit> {
+pub fn share_limits(
+    sessions: &mut [&mut Session],
+    billing_models: &BillingModels,
+) -> Vec<SharedLimit> {
     sessions.sort_by_key(|session| session.messages.first().and_then(|message| message.at));
-    let own: Vec<NativeWindow> = sessions.iter().map(|one| NativeWindow::of(one, agents)).collect();
+    let own: Vec<NativeWindow> =
+        sessions.iter().map(|one| NativeWindow::of(one, billing_models)).collect();
     let shows = |at: usize| {
         let session: &Session = sessions[at];
         let largest = largest_prompt(session);
@@ -409,7 +413,7 @@ mod tests {
         let list = Arc::new(PriceList::parse("test", list).unwrap());
         // The window is that of the recorded model, whatever the agent model of
         // the bill.
-        NativeWindow::of(&session, &Agents::new(list, vec!["small".to_owned()]))
+        NativeWindow::of(&session, &BillingModels::new(list, vec!["small".to_owned()]))
     }
 
     const AUTO: RecordedTrigger = RecordedTrigger::Auto;
@@ -432,7 +436,7 @@ mod tests {
             let (window, messages) = (Some(tokens), vec![message]);
             let session = Session { window, messages, ..Session::default() };
             let list = Arc::new(PriceList::bundled());
-            NativeWindow::of(&session, &Agents::new(list, Vec::new()))
+            NativeWindow::of(&session, &BillingModels::new(list, Vec::new()))
         };
         let recorded = NativeWindow { tokens: 258_400, from: NativeFrom::Recorded };
         assert_eq!(stated(258_400, 230_000), recorded);
@@ -530,9 +534,9 @@ mod tests {
             at_hour("again", 7, 90_000, Some(165_000)),
             at_hour("behind large", 6, 50_000, None),
         ];
-        let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
+        let billing_models = BillingModels::new(Arc::new(PriceList::bundled()), Vec::new());
         let mut all: Vec<&mut Session> = sessions.iter_mut().collect();
-        let limits = share_limits(&mut all, &agents);
+        let limits = share_limits(&mut all, &billing_models);
         let told = limits.iter().map(|one| (&*one.session, one.tokens, one.given, one.shown));
         let expected = [
             ("compacts", 200_000, 1, LimitShown::Compaction(167_000)),
@@ -541,20 +545,21 @@ mod tests {
         ];
         assert_eq!(told.collect::<Vec<_>>(), expected);
         // In the order of the sessions above.
-        let windows = sessions.each_ref().map(|one| NativeWindow::of(one, &agents).tokens / 1_000);
+        let windows =
+            sessions.each_ref().map(|one| NativeWindow::of(one, &billing_models).tokens / 1_000);
         assert_eq!(windows, [200, 200, 200, 1_000, 200, 1_000]);
     }
 
     #[test]
     fn stated_limits_stay_and_without_compaction_nothing_is_shared() {
-        let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
+        let billing_models = BillingModels::new(Arc::new(PriceList::bundled()), Vec::new());
         let mut alone = [at_hour("a", 1, 9_000, None), at_hour("b", 2, 9_000, None)];
         let mut all: Vec<&mut Session> = alone.iter_mut().collect();
-        assert_eq!(share_limits(&mut all, &agents), []);
+        assert_eq!(share_limits(&mut all, &billing_models), []);
         let mut sessions = [at_hour("a", 1, 9_000, Some(160_000)), at_hour("b", 2, 9_000, None)];
         sessions[1].window = Some(500_000);
         let mut all: Vec<&mut Session> = sessions.iter_mut().collect();
-        assert_eq!(share_limits(&mut all, &agents)[0].given, 0);
+        assert_eq!(share_limits(&mut all, &billing_models)[0].given, 0);
         assert_eq!(sessions[1].window, Some(500_000));
     }
 

@@ -6,6 +6,8 @@
 //!
 //! Invariant: a report is a function of the measured rows. Nothing here opens a file, prints,
 //! or reads a clock, so the same rows give the same bytes; writing them is the program's work.
+//!
+//! Next: the program (`src/lib.rs`).
 
 use std::borrow::Cow;
 use std::io::{Result, Write};

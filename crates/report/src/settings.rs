@@ -1,5 +1,5 @@
-//! How a run was made: its settings, on the page; and what the calls of real
-//! models took, a line for each role and model: the judge's spend is never hidden in the strategy's.
+//! How a run was made: its settings, on the page; and what the calls of real models took, a line
+//! for each role and model: the judge's spend is never hidden in the strategy's.
 
 use indexmap::IndexMap;
 

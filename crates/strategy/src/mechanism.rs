@@ -140,7 +140,7 @@ pub struct Host<'a> {
     pub reported: Option<Reported>,
     /// How the strategy estimates sizes.
     pub estimator: Estimator,
-    /// The vendor's compaction at this point of the recording, if there is one.
+    /// The recorded agent's compaction at this point of the recording, if there is one.
     pub recorded: Option<&'a RecordedCompaction>,
     /// The strategy's compactor, with a meter.
     pub compactor: &'a dyn Compactor,
@@ -203,7 +203,7 @@ impl Record {
 pub struct Outcome {
     /// The fallback, if a step failed.
     pub fallback: Option<Fallback>,
-    /// Records for the run folder.
+    /// Records that the system would keep beside the context; a run stores none.
     pub records: Vec<Record>,
     /// Lines for the user.
     pub notices: Vec<String>,

@@ -72,7 +72,7 @@ pub enum When {
     Hour(i8),
     /// The newest message is a user's and begins with one of these words.
     Command(Vec<String>),
-    /// The vendor's agent compacted at this point.
+    /// The recorded agent compacted at this point.
     Recorded,
 }
 
@@ -135,7 +135,7 @@ pub struct Gauge<'a> {
     pub messages: u32,
     /// The newest message, if it is a user's.
     pub turn: Option<Turn<'a>>,
-    /// Whether the vendor's agent compacted here.
+    /// Whether the recorded agent compacted here.
     pub recorded: bool,
 }
 

@@ -256,9 +256,9 @@ fn unprefixed(name: &str) -> &str {
 /// The prices that a run stored in its manifest, so that its cost can be
 /// computed again without the list.
 impl From<&Prices> for PriceList {
-    /// The models in the manifest, found by the names that the run gave them: the
-    /// part of a list cannot tell what a name is in the whole. An entry that cannot be read (the manifest may have been
-    /// edited) has no price.
+    /// The models in the manifest, found by the names that the run gave them: the part of a list
+    /// cannot tell what a name is in the whole. An entry that cannot be read (the manifest may have
+    /// been edited) has no price.
     fn from(prices: &Prices) -> Self {
         let sound = prices.models.iter().filter(|(id, entry)| ModelPrices::read(id, entry).is_ok());
         let entries: Map<String, Json> = sound.map(|(id, e)| (id.clone(), e.clone())).collect();

@@ -17,14 +17,14 @@
 //! Invariant: what the list does not say has no price. Nothing here is ever 0
 //! because it is unknown.
 
-mod agents;
 mod bill;
+mod billing_models;
 mod list;
 mod model;
 mod names;
 mod service;
 
-pub use agents::{Agent, Agents};
 pub use bill::Tariff;
+pub use billing_models::{BillingModel, BillingModels};
 pub use list::{PriceError, PriceList, Unpriced};
 pub use model::{EntryError, ModelPrices, Moment, Rate, Rates};

@@ -1,6 +1,5 @@
-//! How and when a request was served, where that changes its price: a mark after the
-//! model's name, such as `claude-opus-5[fast,us]`, and hours with lower prices. The list says by how
-//! much.
+//! How and when a request was served, where that changes its price: a mark after the model's name,
+//! such as `claude-opus-5[fast,us]`, and hours with lower prices. The list says by how much.
 
 use std::collections::BTreeMap;
 

@@ -19,12 +19,9 @@ mod prompt;
 mod rules;
 
 pub use anthropic::Anthropic;
-pub use automatic::Automatic;
 pub use blocks::{Blocks, Piece, Unit};
-pub use gemini::GeminiExplicit;
-pub use openai::OpenAiMarked;
 pub use prompt::{Block, Life, Prompt};
-pub use rules::{NoCache, Rules, reads_in_wide_steps};
+pub use rules::{Rules, reads_in_wide_steps};
 
 use jiff::Timestamp;
 

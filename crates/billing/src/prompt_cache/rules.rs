@@ -2,8 +2,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::automatic::Automatic;
+use super::gemini::{self, GeminiExplicit};
+use super::openai::{self, OpenAiMarked};
 use super::prompt::Prompt;
-use super::{Anthropic, Automatic, GeminiExplicit, OpenAiMarked, PromptCache, gemini, openai};
+use super::{Anthropic, PromptCache};
 use crate::pricing::ModelPrices;
 use recap_core::model::{Buckets, CacheRules};
 
@@ -19,19 +22,19 @@ const GEMINI_MINIMUM: u64 = 4_096;
 pub enum Rules {
     /// [`Anthropic`], with the model's minimum.
     Anthropic(u64),
-    /// [`Automatic::openai`], up to GPT-5.4, and of automatic caches of others.
+    /// `Automatic::openai`, up to GPT-5.4, and of automatic caches of others.
     OpenAiSteps,
-    /// [`Automatic::openai_wide`], of GPT-5.5.
+    /// `Automatic::openai_wide`, of GPT-5.5.
     OpenAiWideSteps,
-    /// [`OpenAiMarked`], from GPT-5.6 on.
+    /// `OpenAiMarked`, from GPT-5.6 on.
     OpenAiMarked,
-    /// [`Automatic::gemini`], with the model's minimum.
+    /// `Automatic::gemini`, with the model's minimum.
     GeminiImplicit(u64),
-    /// [`GeminiExplicit`], with the model's minimum.
+    /// `GeminiExplicit`, with the model's minimum.
     GeminiExplicit(u64),
-    /// [`Automatic::deepseek`], without parameters.
+    /// `Automatic::deepseek`, without parameters.
     DeepSeek,
-    /// [`NoCache`]: the price list has no price for reading a cache.
+    /// `NoCache`: the price list has no price for reading a cache.
     None,
 }
 

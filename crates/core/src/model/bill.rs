@@ -189,7 +189,7 @@ impl Bill {
 }
 
 /// [`Bill::billed_as`] where each session is billed as the model that it names; also the id of
-/// the control that repeats what the vendor's agent sent.
+/// the control that repeats what the recorded agent sent.
 pub const RECORDED: &str = "recorded";
 
 /// Id of the control that sends the whole conversation.

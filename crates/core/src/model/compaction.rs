@@ -1,9 +1,9 @@
 //! One compaction: its trigger, its effect, its cost, and the replies of its compactor.
 //!
 //! Unusable replies (how-it-works §47): after one, the context holds what the strategy's fallback
-//! keeps, which says nothing about the strategy. A text that is returned for several inputs is found
-//! among all replies to one strategy at one window, in any order of its cells. Asking the same again
-//! is not a different input.
+//! keeps, which says nothing about the strategy. A text that is returned for several inputs is
+//! found among all replies to one strategy at one window, in any order of its cells. Asking the
+//! same again is not a different input.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

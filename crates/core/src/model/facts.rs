@@ -1,5 +1,5 @@
-//! What all strategies of one session share: its messages, requests, references, cuts and questions,
-//! as far as measuring and drawing need them.
+//! What all strategies of one session share: its messages, requests, references, cuts and
+//! questions, as far as measuring and drawing need them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -340,10 +340,10 @@ impl CutRow {
     }
 }
 
-/// Whether a provider's refusal at a cut counts against a strategy, for facts and
-/// for questions alike: not at a first compaction, whose window is made for the
-/// cut, and not against controls, which are a scale. One without its summaries stands for its strategy,
-/// so that it counts there too.
+/// Whether a provider's refusal at a cut counts against a strategy, for facts and for questions
+/// alike: not at a first compaction, whose window is made for the cut, and not against controls,
+/// which are a scale. One without its summaries stands for its strategy, so that it counts there
+/// too.
 pub fn counts_refusals(strategy: &str, row_kind: RowKind, depth: u32) -> bool {
     depth > 1 && (row_kind != RowKind::Control || strategy.starts_with(NO_SUMMARY))
 }

@@ -5,6 +5,32 @@
 //!
 //! Of the rows of a run folder, which recap alone writes, fields that are not known are left
 //! aside; what users write ([`Session`]) may have none.
+//!
+//! # Terms
+//!
+//! All crates use these words alike:
+//!
+//! - *Session* ([`Session`]): a recording as it was read, with the compactions that the *recorded
+//!   agent* made of it. A *request* is a call of that agent's model: there is one before each
+//!   message that the model wrote.
+//! - *Strategy*: what decides which part of a conversation a request sends, in *stages*; the work of
+//!   a stage is done by a *mechanism*. A *control* is a strategy that is shown and never ranked.
+//! - *Window*: the context limit that a replay assumes.
+//! - *Cell* ([`Cell`]): one session under one strategy at one window; a *replicate* is one of
+//!   several equal cells whose summaries a model writes anew.
+//! - *Reference* ([`Reference`]): an identifier that the recorded agent used at a request and could
+//!   know only from far back. The references of a session are its *exam* ([`Exam`]).
+//! - *Cut* ([`Cut`]): a place at which a compaction is forced. Its *material* is what may be
+//!   compacted there. A *fact* ([`Fact`]) is an identifier that the agent used after the cut and
+//!   could know only from the material.
+//! - *Roles*: *compactor* (writes summaries), *answerer* (answers questions from a context), *judge*
+//!   (grades answers) and *embedder*. *Offline* is a role that no model fills.
+//! - *Measure* ([`Measure`]): one figure of the comparison. A *row* of it ([`StrategyRow`]) is a
+//!   strategy over the sessions of a data set at one window, as one model bills them. *Clusters*
+//!   (projects or developers, else sessions) are the units of its intervals.
+//!
+//! Types named `…Facts` hold what all strategies of a session share, types named `…Row` what one of
+//! them did.
 
 /// Has reasons written as their words.
 macro_rules! written_as_words {

@@ -1,5 +1,5 @@
-//! Reasons why a figure or a grade is absent. An absent figure is never shown as zero. In files each
-//! reason is its text.
+//! Reasons why a figure or a grade is absent. An absent figure is never shown as zero. In files
+//! each reason is its text.
 
 use serde::Deserialize;
 

@@ -91,8 +91,8 @@ impl SaverSavings {
     }
 }
 
-/// A token saver over all sessions that it and `full` finished, at a window and as one billing model
-/// is billed.
+/// A token saver over all sessions that it and `full` finished, at a window and as one billing
+/// model is billed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SaverRow {
     /// Name of the strategy.

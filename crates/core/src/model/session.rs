@@ -300,7 +300,7 @@ pub struct Session {
     /// Changes of the system prompt during the session.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub preamble_changes: Vec<PreambleChange>,
-    /// Compactions that the vendor's agent made, in order.
+    /// Compactions that the recorded agent made, in order.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub compactions: Vec<RecordedCompaction>,
     /// Values that the recording itself carries (working directory, home,
@@ -507,7 +507,7 @@ pub struct RecordedCall {
     pub latency_ms: Option<f64>,
 }
 
-/// A compaction that the vendor's agent really made (how-it-works §6).
+/// A compaction that the recorded agent really made (how-it-works §6).
 ///
 /// Its summary is no message: it stands in contexts of the strategy `recorded` only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -526,8 +526,8 @@ pub struct RecordedCompaction {
     /// the agent wrapped it, and messages from further up that it kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<Piece>,
-    /// Why the recording does not show what replaced the messages (the vendor
-    /// encrypted its summary); absent where it does.
+    /// Why the recording does not show what replaced the messages (the
+    /// provider encrypted its summary); absent where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
     /// Ids of the tool calls whose results were cleared (micro-compaction).

@@ -122,7 +122,7 @@ impl NeedleSet {
 
 /// Whether the bytes at `place`, which spell an identifier of `class`, are
 /// not part of a longer one.
-pub fn is_bounded(text: &str, place: &Range<usize>, class: IdentifierClass) -> bool {
+pub(super) fn is_bounded(text: &str, place: &Range<usize>, class: IdentifierClass) -> bool {
     is_whole(text, place, class, Left::Open)
 }
 

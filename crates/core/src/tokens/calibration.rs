@@ -178,7 +178,7 @@ pub(super) struct KnownMessages<'a> {
     /// Recorded messages `from..seen` are in the context.
     from: MessageIndex,
     seen: MessageIndex,
-    /// Size of the vendor's replacement for removed messages.
+    /// Size of what the recorded agent put in the place of removed messages.
     pub(super) summary: Option<u64>,
     /// Tokens of the whole context.
     pub(super) tokens: u64,

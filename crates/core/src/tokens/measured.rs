@@ -176,7 +176,7 @@ impl Walk<'_> {
         self.step = request;
     }
 
-    /// The first prompt after a compaction gives the size of the vendor's
+    /// The first prompt after a compaction gives the size of the agent's
     /// replacement. If that would be negative, the rest is returned.
     fn size_what_was_put_back(&mut self, number: usize, off: i64) -> i64 {
         let written = self.had.summary.unwrap_or(0) as i64;

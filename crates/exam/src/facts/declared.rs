@@ -81,8 +81,8 @@ impl<'a> Declared<'a> {
 }
 
 /// The names that the code of a request defines: by a keyword (`def name`, `class name`), by a
-/// value (`const name = …`, `const [a, name] = …`, `name := …`, `name = …`), as a field or parameter
-/// (`name: …`).
+/// value (`const name = …`, `const [a, name] = …`, `name := …`, `name = …`), as a field or
+/// parameter (`name: …`).
 pub(super) fn defined(code: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut from = 0;

@@ -21,12 +21,12 @@ const HORIZON: u32 = 40;
 pub enum Cuts {
     /// No cuts at all.
     None,
-    /// This many places, spread evenly over the session's tokens, and those at which the vendor's
+    /// This many places, spread evenly over the session's tokens, and those at which the recorded
     /// agent compacted.
     Spread(u32),
     /// At every request that allows it.
     All,
-    /// The places at which the vendor's agent compacted.
+    /// The places at which the recorded agent compacted.
     Recorded,
 }
 
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn the_material_is_what_the_recorded_agent_had() {
         let (mut session, sizes) = chat(40);
-        // Before message 30 the vendor folded all but messages 21 to 29, and kept
+        // Before message 30 the recorded agent folded all but messages 21 to 29, and kept
         // message 4 from further up; before message 50 it cleared the result of
         // call 12, message 25.
         session.compactions = vec![

@@ -24,9 +24,6 @@ use recap_core::model::{
 use recap_core::text::Normal;
 use recap_llm::{Llm, Request, Schema};
 
-/// Version of the prompt: questions of different versions are not compared.
-pub const QUESTION_PROMPT: u32 = 1;
-
 const PROMPT: &str = include_str!("author/prompt.md");
 
 /// Most questions that are asked for in one call.
@@ -105,10 +102,10 @@ impl Author {
 
     /// Makes the calls that [`Author::write`] would make if every question were
     /// good, to count them.
-    pub async fn rehearse(&self, session: &Session, places: &[CutPlace]) {
+    pub async fn dry_run(&self, session: &Session, places: &[CutPlace]) {
         for (place, parts) in stretches(session, places) {
             for part in &parts {
-                // A rehearsal has no reply; the call is counted.
+                // A dry run has no reply; the call is counted.
                 _ = self.propose(session, part).await;
             }
             let question = |n: usize| {

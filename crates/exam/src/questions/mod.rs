@@ -1,8 +1,8 @@
 //! Questions about a recording, made from the recording itself.
 //!
-//! At every cut the session is read as far as it goes there, and each kind of
-//! question looks for what it can ask: files, commands, rules, decisions,
-//! values that changed, plans. The answer is in the recorded calls and texts, so no model is needed, and the same recording gives the same
+//! At every cut the session is read as far as it goes there, and each kind of question looks for
+//! what it can ask: files, commands, rules, decisions, values that changed, plans. The answer is in
+//! the recorded calls and texts, so no model is needed, and the same recording gives the same
 //! questions.
 //!
 //! Invariant: the questions depend on the session and the place alone, never
@@ -21,7 +21,7 @@ mod sentences;
 mod updates;
 mod view;
 
-pub use author::{Author, QUESTION_PROMPT, TYPICAL_QUESTIONS_TOKENS, Written};
+pub use author::{Author, TYPICAL_QUESTIONS_TOKENS, Written};
 pub use controls::{Controls, controls};
 
 use crate::facts::CutPlace;

@@ -1,4 +1,5 @@
-//! The models in the roles, and what stands in for them offline: compactor, answerer, judge, embedder.
+//! The models in the roles, and what stands in for them offline: compactor, answerer, judge,
+//! embedder.
 //!
 //! Invariant: a role sees only the content of its task, so a compactor has
 //! access to neither questions nor answers.
@@ -6,6 +7,7 @@
 pub mod answerer;
 pub(crate) mod ask;
 pub mod compactor;
+pub mod embedder;
 pub mod finder;
 pub mod judge;
 

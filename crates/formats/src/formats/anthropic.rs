@@ -283,7 +283,7 @@ impl WireUsage {
         self.calls(None).last().unwrap_or_default()
     }
 
-    /// Tokens that the models wrote, by which a later report is told.
+    /// Tokens that the models wrote: of two reports of one response the later one has more.
     pub(super) fn output(&self) -> u64 {
         self.counts.output
     }

@@ -500,7 +500,7 @@ pub(super) fn role_of(name: String) -> Result<Role, Problem> {
     }
 }
 
-/// The tools that a model was told of, in the notation of OpenAI, Anthropic or
+/// The tools that a model was offered, in the notation of OpenAI, Anthropic or
 /// OpenTelemetry.
 pub(super) fn tool_definitions<'a>(
     tools: impl IntoIterator<Item = &'a Json>,

@@ -178,7 +178,7 @@ fn document<T: serde::de::DeserializeOwned + 'static>(text: &str) -> Result<T, P
     }
 }
 
-/// What an answer of a model is told by: its id or, before Inspect gave messages ids
+/// What an answer of a model is recognised by: its id or, before Inspect gave messages ids
 /// (spring of 2025), what it says and calls.
 type Answer = (Option<String>, String, Vec<String>);
 

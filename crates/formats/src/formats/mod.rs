@@ -1,6 +1,22 @@
 //! Session formats, one file each.
 //!
-//! A new format is one file, one `mod` line and one line in [`FORMATS`].
+//! In: an input ([`Source`]) that a format recognises by its first bytes ([`Head`]). Out: a
+//! [`Draft`] of each session.
+//!
+//! A new format is one file, one `mod` line and one line in [`FORMATS`]. A reader of a log takes its
+//! records by [`Source::each_record`], their fields by [`Fields`], and adds messages by
+//! [`Draft::turn`], results of tools by [`Draft::result`] and compactions by [`Draft::compact`]; what
+//! it does not read it counts by [`Draft::leave_out`]. `copilot_cli` shows all of it.
+//!
+//! [`Source`]: prelude::Source
+//! [`Source::each_record`]: prelude::Source::each_record
+//! [`Head`]: prelude::Head
+//! [`Fields`]: prelude::Fields
+//! [`Draft`]: prelude::Draft
+//! [`Draft::turn`]: prelude::Draft::turn
+//! [`Draft::result`]: prelude::Draft::result
+//! [`Draft::compact`]: prelude::Draft::compact
+//! [`Draft::leave_out`]: prelude::Draft::leave_out
 
 mod aider;
 mod anthropic;

@@ -2,8 +2,8 @@
 //! any of their usual names, such as ShareGPT's `from` and `value`.
 //!
 //! Tried on CrossWOZ, RealPersonaChat and MemoryBank; ShareGPT is read from
-//! public descriptions. There are no tool calls in them that could be told from
-//! text.
+//! public descriptions. There are no tool calls in them that could be told apart
+//! from text.
 
 use jiff::civil::Date;
 use serde_json::json;

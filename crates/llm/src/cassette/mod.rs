@@ -143,8 +143,8 @@ impl Cassette {
         Some(CassetteLine::read(&line).expect("a line was read before it was kept").recorded())
     }
 
-    /// Adds a call with the number of requests that were sent for it, and returns what a replay will read of it. An error that is
-    /// about the run is returned unchanged.
+    /// Adds a call with the number of requests that were sent for it, and returns what a replay
+    /// will read of it. An error that is about the run is returned unchanged.
     pub(crate) fn record(
         &self,
         (key, model, call): (&str, &Model, &Call),

@@ -1,4 +1,5 @@
-//! By which setting of the recorded agent it compacts at a size. The settings are data, each read in a public source: `strategies/agents/settings.toml`.
+//! By which setting of the recorded agent it compacts at a size. The settings are data, each read
+//! in a public source: `strategies/agents/settings.toml`.
 //!
 //! A setting is offered only for a strategy that replays what it controls, and only
 //! where the number that it would take is one that the agent accepts and that
@@ -20,7 +21,8 @@ pub enum Purpose {
     Strategy,
 }
 
-/// A setting of an agent, as the file has it. Its line has a placeholder for its number, if it takes one.
+/// A setting of an agent, as the file has it. Its line has a placeholder for its number, if it
+/// takes one.
 #[derive(Clone, Debug, Deserialize)]
 pub struct AgentSetting {
     /// What is written, where, and the public source of that.

@@ -165,8 +165,8 @@ fn costs(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
 }
 
 /// The share that is saved of the bill of the recorded agent if that is known, else of that of the
-/// whole conversation, and what that is called. If the whole conversation is larger than the window,
-/// nobody could have sent it, so nothing is called cheaper than it.
+/// whole conversation, and what that is called. If the whole conversation is larger than the
+/// window, nobody could have sent it, so nothing is called cheaper than it.
 fn savings(run: &Evidence<'_>, row: &StrategyRow) -> Option<(f64, &'static str)> {
     if row.refused_often().is_some() {
         return None;

@@ -69,8 +69,8 @@ pub fn rows(table: &SessionTable<'_>, primary: Primary, manifest: &Manifest) -> 
 }
 
 /// The row of the strategy that does what the recorded agent does, with offline summaries, at its
-/// recorded compactions alone, since only there it stands beside what the agent kept; `None` where nothing was
-/// compacted or that strategy did not run.
+/// recorded compactions alone, since only there it stands beside what the agent kept; `None` where
+/// nothing was compacted or that strategy did not run.
 pub(crate) fn twin(run: &Evidence<'_>) -> Option<StrategyRow> {
     let Evidence { manifest, primary, facts, results, .. } = run;
     let own = own_strategy(manifest.agent.as_ref()?)?;

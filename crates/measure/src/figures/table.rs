@@ -340,7 +340,8 @@ fn row_kind_with(row_kind: RowKind, replies: &UnusableReplies) -> RowKind {
 pub fn fits(facts: &SessionFacts, rows: &CellRows) -> Result<(), String> {
     let has = (rows.requests.len(), rows.references.len(), rows.questions.len());
     let due = (facts.requests.len(), facts.exam.references.len(), facts.questions.len());
-    // A strategy without its summaries is only examined at cuts; it has no requests and no questions.
+    // A strategy without its summaries is only examined at cuts; it has no requests and no
+    // questions.
     let whole = has == due || has == (0, 0, due.2) || has == (0, 0, 0);
     let in_order = (0u32..).zip(&rows.references).all(|(at, o)| o.reference == at)
         && (0u32..).zip(&rows.questions).all(|(at, p)| p.question == at);

@@ -171,7 +171,8 @@ impl<'a> AskedAtCuts<'a> {
 /// conversation answers right: `continuity_at_cut` by kind, over all cuts and over repetitions.
 /// Questions that the session does not answer count where the strategy says so.
 ///
-/// Every strategy whose answers at cuts were graded, in the order of their names; empty if no question was asked there. Sessions must be sorted.
+/// Every strategy whose answers at cuts were graded, in the order of their names; empty if no
+/// question was asked there. Sessions must be sorted.
 pub(crate) fn answered_at_cuts(run: &Evidence<'_>) -> Vec<AnsweredAtCuts> {
     let Evidence { manifest, facts, results, .. } = run;
     let mut strategies: BTreeMap<String, AnsweredAtCuts> = BTreeMap::new();

@@ -44,11 +44,10 @@ pub(super) const ALL: &[Spec] = &[
     Spec::of_questions(catalogue::RECOVERY_TOKENS, |input| {
         taken(input, |recovered| recovered.tokens as f64)
     }),
-    // How many of the questions that are right without compression (answered right or,
-    // where no model answers, findable) still are: 100 × the mean over kinds of kept / (kept + lost), on
-    // exposed questions, per session, then averaged. Kinds with fewer than 10 questions
-    // or 3 sessions in the data set are pooled. `full` is compared with itself
-    // (A/A).
+    // How many of the questions that are right without compression (answered right or, where no
+    // model answers, findable) still are: 100 × the mean over kinds of kept / (kept + lost), on
+    // exposed questions, per session, then averaged. Kinds with fewer than 10 questions or 3
+    // sessions in the data set are pooled. `full` is compared with itself (A/A).
     Spec::of_questions(catalogue::CONTINUITY, continuity).with_interval(),
     // Whether one of the three best passages states the answer.
     Spec::of_questions(catalogue::FINDABLE, |input| {

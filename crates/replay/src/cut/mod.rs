@@ -216,8 +216,8 @@ impl CutExamination<'_> {
 /// Dollars of the compactor's calls up to the cut, as the first billing model is billed;
 /// `None` where a price is unknown, and without a billing model.
 fn compactor_usd(part: &CutSegment, plan: &Plan, rows: &CellRows) -> Option<f64> {
-    let (bill, agent) = rows.bills.first().zip(plan.agents.first())?;
-    let prices = plan.compactor.as_deref().unwrap_or(agent).prices.as_deref();
+    let (bill, billing_model) = rows.bills.first().zip(plan.billing_models.first())?;
+    let prices = plan.compactor.as_deref().unwrap_or(billing_model).prices.as_deref();
     let requests = &part.prepared.facts.requests;
     let call = |call: &CallBill| {
         let begun = rows.compactions[call.compaction as usize].begun as usize;
@@ -301,8 +301,8 @@ async fn follow(
 // even if the strategy's trigger has not fired (how-it-works §44).
 
 /// Whether a trigger depends on the size of a context, so that it can be
-/// treated as reached. Triggers on user messages, the clock and the vendor's
-/// own compactions do not.
+/// treated as reached. Triggers on user messages, the clock and recorded
+/// compactions do not.
 fn is_about_size(when: &When) -> bool {
     matches!(
         when,

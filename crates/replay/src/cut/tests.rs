@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::PreparedSession;
-use recap_billing::pricing::{Agents, PriceList};
+use recap_billing::pricing::{BillingModels, PriceList};
 use recap_core::model::{Block, Message, RecordedCompaction, Role, Session, Usage};
 use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;
@@ -91,9 +91,13 @@ fn prepared(session: Session, cuts: Cuts) -> PreparedSession {
 }
 
 fn plan(name: &str) -> Plan {
-    let agents = Agents::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".into()]);
+    let billing_models =
+        BillingModels::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".into()]);
     let strategy = Arc::new(builtin(name, &[]).unwrap().unwrap());
-    Plan { agents: agents.of(None, &[]).into(), ..Plan::new(("d", "s"), strategy, ("native", 0)) }
+    Plan {
+        billing_models: billing_models.of(None, &[]).into(),
+        ..Plan::new(("d", "s"), strategy, ("native", 0))
+    }
 }
 
 fn part(prepared: &PreparedSession, at: usize) -> CutSegment {
@@ -268,7 +272,7 @@ async fn lost_fact_found_by_adjacent_words_is_recovered() {
 #[tokio::test]
 async fn recorded_compaction_is_examined_with_what_preceded_it() {
     let mut session = session(40);
-    // After request 20 the vendor folded everything into a summary that names
+    // After request 20 the agent folded everything into a summary that names
     // one of the files.
     session.compactions = vec![RecordedCompaction {
         after: 41,
@@ -398,7 +402,7 @@ async fn cut_pays_for_calls_that_led_to_it() {
     assert_eq!(before, again);
     // 2,000 more output tokens for each call; those after the cut are not counted.
     let mut own = plan("claude-code");
-    let mut tariff = own.agents[0].prices.as_ref().unwrap().standard();
+    let mut tariff = own.billing_models[0].prices.as_ref().unwrap().standard();
     let at = prepared.facts.requests[0].at;
     let more = tariff.request_usd(&recap_core::model::Buckets::default(), 2_000, at).unwrap();
     let led = (long - short) / more;
@@ -407,12 +411,12 @@ async fn cut_pays_for_calls_that_led_to_it() {
         examined(&part(&prepared, 0), plan, 1, &says("So far.")).await.compactor_usd
     };
     assert_eq!(usd(&plan("full")).await, Some(0.0));
-    let agents = own.agents.clone();
-    let mut unpriced = agents[0].clone();
+    let billing_models = own.billing_models.clone();
+    let mut unpriced = billing_models[0].clone();
     unpriced.prices = None;
-    own.agents = [unpriced].into();
+    own.billing_models = [unpriced].into();
     assert_eq!(usd(&own).await, None);
-    own.agents = [].into();
+    own.billing_models = [].into();
     assert_eq!(usd(&own).await, None, "nobody is billed");
 }
 

@@ -36,9 +36,8 @@ pub(super) struct Cutting {
 }
 
 impl Cutting {
-    /// The strategies of a session's plans, each also without its summaries if `without_summaries` holds and
-    /// a model writes text for it. `done` contains the cuts that are already
-    /// examined.
+    /// The strategies of a session's plans, each also without its summaries if `without_summaries`
+    /// holds and a model writes text for it. `done` contains the cuts that are already examined.
     pub fn new(
         prepared: &Arc<PreparedSession>,
         asking: &Arc<Asking>,
@@ -155,8 +154,8 @@ pub(super) fn without_summary(plan: &Plan) -> Option<Plan> {
     let strategy = plan.strategy.without_summary().filter(|_| plan.key.replicate == 0)?;
     let key = CellKey { strategy: strategy.name.clone(), ..plan.key.clone() };
     // It is not billed, because nobody would use it.
-    let agents = Arc::new([]);
-    Some(Plan { key, strategy: Arc::new(strategy), agents, ..plan.clone() })
+    let billing_models = Arc::new([]);
+    Some(Plan { key, strategy: Arc::new(strategy), billing_models, ..plan.clone() })
 }
 
 /// An empty cell for each of these plans without summaries: it is examined only at
@@ -178,7 +177,7 @@ pub(super) fn cells_without_summary(plans: &[Plan]) -> Vec<Cell> {
 /// or after the cut. It is assigned to one of the cuts that it fits, in turn, so
 /// that the cost of answering does not grow with the number of cuts. A question
 /// that is asked at cuts alone belongs to the cut that it is asked at; one that
-/// is asked elsewhere is assigned like a question.
+/// is asked elsewhere is assigned like one of the data set.
 fn asked(prepared: &PreparedSession) -> Vec<Vec<u32>> {
     let cuts = &prepared.cuts;
     let mut asked = vec![Vec::new(); cuts.len()];

@@ -35,7 +35,7 @@ struct Time<'a> {
 #[derive(Debug, Default)]
 pub struct Folder {
     path: PathBuf,
-    /// The open journal, locked against other programs; `None` in a rehearsal,
+    /// The open journal, locked against other programs; `None` in a dry run,
     /// which keeps nothing.
     journal: Option<File>,
     /// The requests and bills that cells in the journal share.
@@ -137,7 +137,7 @@ impl Folder {
         self.write(name, format!("{json}\n").as_bytes())
     }
 
-    /// A folder that writes nothing to disk, for a rehearsal.
+    /// A folder that writes nothing to disk, for a dry run.
     pub fn discard() -> Self {
         Self::default()
     }
@@ -416,10 +416,6 @@ pub const MANIFEST: &str = "manifest.json";
 pub(super) const TEXTS: &str = "texts.jsonl";
 /// What each cell took, which differs from run to run.
 const TIMES: &str = "times.jsonl";
-
-/// The files of a run folder that its results are read from; under `--no-text`
-/// there are no texts.
-pub const RESULT_FILES: [&str; 3] = [MANIFEST, JOURNAL, TEXTS];
 
 pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> FolderError + '_ {
     move |source| FolderError::Io { path: path.to_owned(), source }

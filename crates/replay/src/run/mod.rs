@@ -5,7 +5,7 @@
 
 mod asking;
 mod conceal;
-mod conduct;
+mod conformance;
 mod cutting;
 mod folder;
 mod journal;
@@ -17,8 +17,8 @@ mod spec;
 mod texts;
 
 pub use conceal::Conceal;
-pub use conduct::{ConductError, ConformanceReport, check_conformance};
-pub use folder::{Folder, FolderError, GATE, MANIFEST, REPLIES, RESULT_FILES, SPENT};
+pub use conformance::{ConformanceError, ConformanceReport, check_conformance};
+pub use folder::{Folder, FolderError, GATE, MANIFEST, REPLIES, SPENT};
 pub use judging::{grade, judge_again, sample};
 pub use pool::{Finished, run};
 pub use prepare::{Prepared, plan, prepare};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::cutting::without_summary;
 use super::pool::side_by_side;
 use super::spec::{CutQuestions, ModelRoles, NamedSession, RunError, RunSpec};
-use crate::{NativeWindow, Plan, PreparedSession, receipt_facts, validate};
-use recap_billing::pricing::Agent;
+use crate::receipt::receipt_facts;
+use crate::{NativeWindow, Plan, PreparedSession, validate};
+use recap_billing::pricing::BillingModel;
 use recap_core::model::{CellKey, Planned, PlannedSession, PlannedStrategy, Question};
 use recap_core::tokens::Counter;
 use recap_exam::facts::CutPlace;
@@ -23,10 +24,11 @@ pub fn plan(
     let (mut plans, mut set_aside) = (Vec::new(), Vec::new());
     let facts = &prepared.facts;
     let recorded = (facts.model.as_deref(), &facts.other_models[..]);
-    let agents: Arc<[Agent]> = spec.agents.of(recorded.0, recorded.1).into();
-    let today: Arc<[Agent]> = spec.agents.of_recording(recorded.0, recorded.1).into();
-    let native = NativeWindow::of(&prepared.recording.session, &spec.agents).tokens;
-    let model = facts.model.as_deref().map(|name| spec.agents.named(name).model);
+    let billing_models: Arc<[BillingModel]> = spec.billing_models.of(recorded.0, recorded.1).into();
+    let today: Arc<[BillingModel]> =
+        spec.billing_models.of_recording(recorded.0, recorded.1).into();
+    let native = NativeWindow::of(&prepared.recording.session, &spec.billing_models).tokens;
+    let model = facts.model.as_deref().map(|name| spec.billing_models.named(name).model);
     let model = model.unwrap_or_default();
     for window in spec.windows.of(&prepared.facts.dataset) {
         let tokens = match window.tokens(&prepared.recording.sizes, native) {
@@ -53,7 +55,11 @@ pub fn plan(
                     scaling: window.scaling(spec.scaled),
                     seed: spec.seed,
                     offline: roles.offline,
-                    agents: Arc::clone(if strategy.replays_recording() { &today } else { &agents }),
+                    billing_models: Arc::clone(if strategy.replays_recording() {
+                        &today
+                    } else {
+                        &billing_models
+                    }),
                     compactor: spec.compactor.clone(),
                 });
             }
@@ -162,14 +168,15 @@ async fn prepare_sessions(
 ) -> Result<Vec<Arc<PreparedSession>>, RunError> {
     let task = |NamedSession { dataset, session, questions }| {
         let counter = Arc::clone(&counter);
-        let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&roles.compactor));
+        let (billing_models, compactor) =
+            (Arc::clone(&spec.billing_models), Arc::clone(&roles.compactor));
         let (cuts, depth) = (spec.cuts, spec.depth);
         let made = spec.questions.clone();
         async move {
             let mut prepared = PreparedSession::with_cuts(&dataset, session, counter, cuts, depth);
-            let validation = validate(&prepared, &agents, compactor.as_ref()).await;
+            let validation = validate(&prepared, &billing_models, compactor.as_ref()).await;
             let at_cuts = cut_questions(&made, &prepared, questions.is_empty());
-            let receipt = receipt_facts(&prepared, &agents);
+            let receipt = receipt_facts(&prepared, &billing_models);
             let facts = Arc::make_mut(&mut prepared.facts);
             (facts.validation, facts.receipt) = (validation, Some(receipt));
             prepared.with_questions(questions).with_cut_questions(at_cuts)

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::folder::FolderError;
 use crate::{PreparedSession, WindowSpec};
-use recap_billing::pricing::{Agent, Agents};
+use recap_billing::pricing::{BillingModel, BillingModels};
 use recap_core::model::{CallRow, CellKey, Cut, Question, Session};
 use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;
 use recap_exam::roles::answerer::Answerer;
 use recap_exam::roles::compactor;
-use recap_exam::roles::finder::Embedder;
+use recap_exam::roles::embedder::Embedder;
 use recap_exam::roles::judge::{self, Judge};
 use recap_formats::Dataset;
 use recap_llm::Calls;
@@ -42,9 +42,9 @@ pub struct RunSpec {
     /// Cells at a time.
     pub jobs: usize,
     /// The billing models.
-    pub agents: Arc<Agents>,
+    pub billing_models: Arc<BillingModels>,
     /// The model in the compactor's role, with its prices; `None`: the offline one.
-    pub compactor: Option<Arc<Agent>>,
+    pub compactor: Option<Arc<BillingModel>>,
 }
 
 /// The questions that are asked at cuts alone, besides the data sets' own

@@ -40,9 +40,9 @@ fn hashes(texts: &[&str]) -> String {
     texts.iter().map(hash).collect::<Vec<String>>().join(" ")
 }
 
-/// Plain data as JSON, compressed (RFC 1950) and written in base64 (RFC 4648 §4). The alphabet holds
-/// no character with a meaning in markup, so nothing in the data can end the block that it stands
-/// in.
+/// Plain data as JSON, compressed (RFC 1950) and written in base64 (RFC 4648 §4). The alphabet
+/// holds no character with a meaning in markup, so nothing in the data can end the block that it
+/// stands in.
 pub(super) fn packed(data: &impl Serialize) -> String {
     let json = serde_json::to_vec(data).expect("plain data serialises");
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());

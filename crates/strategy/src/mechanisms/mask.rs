@@ -2,11 +2,11 @@
 //! way an agent counts what is old.
 //!
 //! Sources: Anthropic's context editing (`clear_tool_uses_20250919`: `keep`,
-//! `clear_at_least`, `exclude_tools`, `clear_tool_inputs`), observation masking
-//! (arXiv 2508.21433: the newest 10 turns keep their output), OpenCode 1.18
-//! (newest 40,000 tokens, at least 20,000 to go, before the latest turn) and
-//! Gemini CLI 0.61.0 (a budget for tool output that is filled from the newest
-//! on, and the two ends of what does not fit). The five compared systems prune differently: `prune`.
+//! `clear_at_least`, `exclude_tools`, `clear_tool_inputs`), observation masking (arXiv 2508.21433:
+//! the newest 10 turns keep their output), OpenCode 1.18 (newest 40,000 tokens, at least 20,000 to
+//! go, before the latest turn) and Gemini CLI 0.61.0 (a budget for tool output that is filled from
+//! the newest on, and the two ends of what does not fit). The five compared systems prune
+//! differently: `prune`.
 
 use std::collections::BTreeMap;
 

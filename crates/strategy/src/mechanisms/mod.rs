@@ -1,4 +1,10 @@
 //! The mechanisms, one per file. Adding one takes a file and two lines.
+//!
+//! In: a context, and what the harness allows ([`Work`](super::mechanism::Work)). Out: the context
+//! changed by operations ([`Op`](super::context::Op)), and what happened besides
+//! ([`Outcome`](super::mechanism::Outcome)). Short ones to begin with: `sliding_window` hides
+//! messages, `trim` drops them, `prune` edits results of tools, `continuation` writes a summary by a
+//! model.
 
 mod archive;
 mod chunked_summary;
@@ -33,7 +39,8 @@ pub(crate) use command::{SPEC as COMMAND, named_files};
 pub use gencode_session::compression_stats;
 pub use process::ITS_WORDS;
 
-/// The mechanisms that stand between an agent and its provider or its tools from the first request on.
+/// The mechanisms that stand between an agent and its provider or its tools from the first request
+/// on.
 pub(crate) const SAVERS: [&MechanismSpec; 2] = [&saver::FILTER, &saver::PROXY];
 
 /// The default of parameters that are on where a strategy does not say.

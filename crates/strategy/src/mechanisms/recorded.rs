@@ -1,5 +1,5 @@
-//! The control that replays the vendor's own compactions, so that the vendor's
-//! summary is one more row of the table (how-it-works §6).
+//! The control that replays the recorded agent's own compactions, so that its
+//! summaries are one more row of the table (how-it-works §6).
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -148,7 +148,7 @@ fn groups(context: &Context, boundary: &RecordedCompaction) -> Vec<Group> {
     groups
 }
 
-/// The vendor's call. One that read from a cache was appended to the live
+/// The recorded agent's call. One that read from a cache was appended to the live
 /// conversation; how much it reads here depends on the strategy's own cache.
 fn call(recorded: &RecordedCall) -> ModelCall {
     let usage = recorded.usage;

@@ -204,8 +204,8 @@ impl Strategy {
         commands.filter(|words| !words.is_empty()).map(move |words| (folder, words))
     }
 
-    /// Whether it is a token saver: a program between the agent and its provider or its tools, which
-    /// every request passes from the first one on.
+    /// Whether it is a token saver: a program between the agent and its provider or its tools,
+    /// which every request passes from the first one on.
     pub fn is_saver(&self) -> bool {
         self.stages.iter().any(|stage| SAVERS.contains(&stage.mechanism))
     }
@@ -215,7 +215,7 @@ impl Strategy {
         self.stages.iter().any(|s| s.mechanism.uses_compactor)
     }
 
-    /// Whether a stage replays the vendor's own compactions.
+    /// Whether a stage replays the recorded agent's own compactions.
     pub fn replays_recording(&self) -> bool {
         self.stages.iter().any(|s| s.when == When::Recorded)
     }

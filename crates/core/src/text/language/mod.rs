@@ -1,8 +1,8 @@
 //! The language kit of the offline roles: which words mean nothing by
 //! themselves, stems, numbers in words, scripts without spaces, ranking.
 //!
-//! Judge and reader compare words by the same stems and leave out the same stop
-//! words, so that what one finds the other knows again.
+//! The offline judge and the search for findable answers (`recap-exam`) compare words by the same
+//! stems and leave out the same stop words, so that what one finds the other knows again.
 
 pub mod bm25;
 

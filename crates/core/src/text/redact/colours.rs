@@ -1,5 +1,5 @@
-//! Texts without the codes that colour them in a terminal: a code may stand inside a name or between
-//! a name and its value.
+//! Texts without the codes that colour them in a terminal: a code may stand inside a name or
+//! between a name and its value.
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -13,10 +13,6 @@ use crate::roles::finder::Finder;
 use recap_llm::{Message, Request, Speaker};
 use recap_strategy::{Archived, Tool};
 
-/// Version of the text that offers the searches: answers to different versions
-/// are never compared.
-pub const RECOVERY_PROMPT: u32 = 3;
-
 const PROMPT: &str = include_str!("recovery.md");
 
 /// Largest number of searches for a question.
@@ -147,7 +143,7 @@ mod tests {
 
     use super::*;
     use crate::roles::answerer::{ANSWER_TOKENS, AnswerContext, Answerer, Llm, Passage};
-    use crate::roles::finder::Embedder;
+    use crate::roles::embedder::Embedder;
     use crate::roles::testkit::{Scripted, down, ended, said};
     use recap_core::model::{ModelRole, Role};
     use recap_llm as llm;
@@ -206,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prompt_belongs_to_its_version() {
+    fn the_prompt_is_that_of_this_instrument() {
         let past = past();
         let hits: Vec<&Archived> = past.iter().rev().collect();
         let finder = Finder::new(Channel::new(RECOVERIES[0], &past));
@@ -217,9 +213,8 @@ mod tests {
         let text =
             [question.messages[0].text.clone(), found(&hits, 3), found(&[], 0), argued].join("\n");
         let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
-        // A changed text is another instrument: change the version together with
-        // the hash.
-        assert_eq!((RECOVERY_PROMPT, &hash[..16]), (3, "6de1a7a88f80101d"));
+        // Answers to another text are not compared: `INSTRUMENT` rises with the hash.
+        assert_eq!(&hash[..16], "6de1a7a88f80101d");
         assert!(!text.contains("{{"), "{text}");
     }
 

@@ -10,7 +10,7 @@ use recap_strategy::{
 };
 
 pub use llm::Llm;
-pub use offline::{Offline, Rehearsed};
+pub use offline::{DryRunCompactor, Offline};
 
 /// Returns an empty text in the requested format: it shows what a strategy keeps without its
 /// summaries (how-it-works §45, a strategy without its summaries).

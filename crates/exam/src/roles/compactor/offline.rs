@@ -249,18 +249,18 @@ fn text(produced: &Produced) -> String {
     }
 }
 
-/// The compactor of a rehearsal, which estimates a cost: the first compactor counts the requests
+/// The compactor of a dry run, which estimates a cost: the first compactor counts the requests
 /// that it would make and refuses them; the second one then writes the summaries, and their
 /// lengths are recorded. Summaries of different repetitions differ, as those of a model do, so
 /// that the questions to each are counted.
-pub struct Rehearsed {
+pub struct DryRunCompactor {
     first: Arc<dyn Compactor>,
     second: Arc<dyn Compactor>,
     foreseen: Arc<DryRunCalls>,
     replicate: u32,
 }
 
-impl Rehearsed {
+impl DryRunCompactor {
     /// Combines the two compactors: `second` writes what `first` refuses.
     pub fn new(
         first: Arc<dyn Compactor>,
@@ -272,7 +272,7 @@ impl Rehearsed {
 }
 
 #[async_trait]
-impl Compactor for Rehearsed {
+impl Compactor for DryRunCompactor {
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         match self.first.run(task).await {
             Err(FailedCall { error: CompactorError::Refused(_), .. }) => {

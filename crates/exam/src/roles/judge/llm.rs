@@ -14,10 +14,6 @@ use recap_core::model::{
 use recap_llm as llm;
 use recap_llm::{Request, Schema};
 
-/// Version of the judge's prompt: grades by different versions are never
-/// compared.
-pub const JUDGE_PROMPT: u32 = 1;
-
 const HEAD: &str = include_str!("llm/head.md");
 const ANY_OF: &str = include_str!("llm/any-of.md");
 const STALE: &str = include_str!("llm/stale.md");
@@ -367,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prompt_belongs_to_its_version() {
+    fn the_prompt_is_that_of_this_instrument() {
         let stale = ["80".to_owned()];
         let expectations = [any_of(&["8080"]), Expectation::Unanswerable, rubric_of(&["a", "b"])];
         let mut hasher = blake3::Hasher::new();
@@ -387,9 +383,8 @@ mod tests {
             }
         }
         let hash = hasher.finalize().to_hex().to_string();
-        // A changed text is another instrument: change the version together with
-        // the hash.
-        assert_eq!((JUDGE_PROMPT, &hash[..16]), (1, "c46f45fd2999d8cb"));
+        // Grades by another text are not compared: `INSTRUMENT` rises with the hash.
+        assert_eq!(&hash[..16], "c46f45fd2999d8cb");
     }
 
     #[tokio::test]

@@ -7,7 +7,7 @@ pub(crate) mod llm;
 mod offline;
 mod panel;
 
-pub use llm::{JUDGE_PROMPT, Llm, TYPICAL_VERDICT_TOKENS, typical_tokens};
+pub use llm::{Llm, TYPICAL_VERDICT_TOKENS, typical_tokens};
 pub use offline::{Haystack, Offline, Sought};
 pub use panel::Panel;
 

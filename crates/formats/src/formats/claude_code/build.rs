@@ -2,11 +2,11 @@
 
 use super::record::{Added, Body, CompactMetadata, Record, Response};
 use super::tree::{Responses, Tree};
-use crate::family::hash;
 use crate::formats::anthropic::WireUsage;
 use crate::formats::content::{Part, joined};
 use crate::formats::exchange::{Calls, Pass, Passes};
 use crate::formats::prelude::*;
+use crate::relations::hash;
 
 /// Why a record of the conversation is not in the session.
 pub(super) const ABANDONED: &str = "record on an abandoned branch";

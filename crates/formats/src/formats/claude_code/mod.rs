@@ -45,19 +45,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         log.records.iter_mut().for_each(|record| record.header.is_sidechain = None);
     }
     let Log { mut records, repeated } = log;
-    let mut tree = Tree::new(&records);
-    if tree.is_newest_first() {
-        records.reverse();
-        tree = Tree::new(&records);
-        source.warn("its newest record comes first; it was read from its end");
-    }
-    let lost = tree.lost_parents(&records);
-    if lost > 0 {
-        source.warn(format!(
-            "parents that are not in the file: {lost}; \
-             each record was put behind the message before it"
-        ));
-    }
+    let mut tree = linked(&mut records, source);
     let (main, sidechains) = split(&records, &tree)
         .map_err(|problem| source.error(records.first().map(|r| r.line), problem))?;
     let stem = source.stem().to_owned();
@@ -97,6 +85,25 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         source.warn(format!("nothing but sidechain records ({skipped})"));
     }
     Ok(drafts)
+}
+
+/// The tree of the records, which are put in the order in which they were written; warns where
+/// that or a parent is not as the agent writes it.
+fn linked(records: &mut [Record], source: &mut Source<'_>) -> Tree {
+    let mut tree = Tree::new(records);
+    if tree.is_newest_first() {
+        records.reverse();
+        tree = Tree::new(records);
+        source.warn("its newest record comes first; it was read from its end");
+    }
+    let lost = tree.lost_parents(records);
+    if lost > 0 {
+        source.warn(format!(
+            "parents that are not in the file: {lost}; \
+             each record was put behind the message before it"
+        ));
+    }
+    tree
 }
 
 /// Reads the logs of subagents that lie in files of their own: what they used, or
@@ -219,8 +226,8 @@ struct Copies {
 }
 
 impl Copies {
-    /// Whether a record repeats an earlier one. One that is new is told whether
-    /// it hangs on the end of a copy.
+    /// Whether a record repeats an earlier one. In one that is new it is noted
+    /// whether it hangs on the end of a copy.
     fn is_copy(&mut self, records: &[Record], record: &mut Record) -> bool {
         for parent in [&mut record.header.parent_uuid, &mut record.header.logical_parent_uuid] {
             if let Some(original) = parent.as_ref().and_then(|uuid| self.originals.get(uuid)) {

@@ -3,7 +3,7 @@
 //! Rewinding adds a branch, and so does every response with parallel calls,
 //! whose lines and results become branches. Records that are written late
 //! (progress of hooks, slash commands) hang on an earlier record, and the next
-//! message hangs on them: that is no rewind, and `branch.rs` tells them apart.
+//! message hangs on them: that is no rewind, and is not taken for one.
 //!
 //! Claude Code appends a record once it is complete, after the one that it
 //! names as its parent: the record written last is the newest, whatever its

@@ -51,7 +51,7 @@ pub(super) fn is_of_harness(text: &str) -> bool {
     begins(text, &SURROUNDINGS) || begins(text, &NOTES)
 }
 
-/// Why a context after a compaction cannot be told, for its row and for the
+/// Why a context after a compaction is unknown, for its row and for the
 /// warning, and what was left out.
 pub(super) const UNREADABLE: [[&str; 3]; 2] = [
     [

@@ -105,11 +105,11 @@ fn recorded_automatic_compaction_is_skipped_where_the_context_is_smaller() {
     assert_eq!(unknown, at);
 }
 
-/// At 69k the prompt of 70k becomes 34k (89,000 before it, 29,750 for the call and 25,250), then 44k
-/// and 54k (15,900 and 16,900). The recorded compaction at 95k finds 59k and is not needed: 54k are
-/// read, 5k written (11,650). What it would have forgotten is not read again, 200 tokens a request:
-/// the next prompt has 68.8k and fits, of which 58.8k are read (18,380), and the last has 78.6k and
-/// is compacted: 68.6k read, 11k written, 2k put out (30,610), and 25,250.
+/// At 69k the prompt of 70k becomes 34k (89,000 before it, 29,750 for the call and 25,250), then
+/// 44k and 54k (15,900 and 16,900). The recorded compaction at 95k finds 59k and is not needed: 54k
+/// are read, 5k written (11,650). What it would have forgotten is not read again, 200 tokens a
+/// request: the next prompt has 68.8k and fits, of which 58.8k are read (18,380), and the last has
+/// 78.6k and is compacted: 68.6k read, 11k written, 2k put out (30,610), and 25,250.
 #[test]
 fn what_a_skipped_compaction_forgot_is_not_read_again() {
     let changes = changes(10_000.0, 4_000.0, 0.0);

@@ -26,8 +26,8 @@ const INSTRUCTION: f64 = 1_000.0;
 /// Tokens between what a compaction leaves and the size at which the next one fires, below which
 /// there is no room.
 pub(crate) const ROOM: u64 = 30_000;
-/// Tokens with which no agent begins: system prompt, tools and memory files of those in the table of
-/// settings come to 10k to 50k.
+/// Tokens with which no agent begins: system prompt, tools and memory files of those in the table
+/// of settings come to 10k to 50k.
 const LARGEST_FIRST: f64 = 70_000.0;
 /// Tokens that a cache may fall short of the prompt before without being lost: see
 /// `receipt::rebuilds`.
@@ -148,8 +148,8 @@ impl<'a> Track<'a> {
         self.left(added) + ROOM as f64 <= size as f64
     }
 
-    /// What it would have cost with compactions at a size, of which each leaves so much; or else what
-    /// it cost as reported, with the calls of compactions that are not on record.
+    /// What it would have cost with compactions at a size, of which each leaves so much; or else
+    /// what it cost as reported, with the calls of compactions that are not on record.
     pub fn walk(&self, quantities: &Quantities, at: Option<(u64, Amounts)>) -> Walked {
         // As reported nothing more fires.
         let (size, amounts) = at.unwrap_or((u64::MAX, Amounts { added: 0.0, read_again: 0.0 }));

@@ -243,8 +243,8 @@ impl Proxy {
             Some(url) => (url.trim_end_matches('/').to_owned(), None),
             None => self.launched(&upstream, &home)?,
         };
-        // The HTTP client takes one, also where it speaks plain HTTP as here; an error says that the
-        // process has one already.
+        // The HTTP client takes one, also where it speaks plain HTTP as here; an error says that
+        // the process has one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().no_proxy().build().map_err(|e| e.to_string())?;
         let api = self.parameters.api.unwrap_or(Api::of(session));

@@ -1,6 +1,6 @@
-//! A session's requests in the wire format of a provider, and the parts of which a request consists.
-//! How each provider writes messages and responses stands in a file each; requests of all three are
-//! read here, since no name means two things.
+//! A session's requests in the wire format of a provider, and the parts of which a request
+//! consists. How each provider writes messages and responses stands in a file each; requests of all
+//! three are read here, since no name means two things.
 
 use std::collections::BTreeSet;
 

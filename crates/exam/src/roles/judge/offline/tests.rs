@@ -16,8 +16,9 @@ fn is_right(value: &str, answer: &str) -> bool {
     verdict_of("", value, "", answer).verdict == Verdict::Correct
 }
 
-/// The answers of `answers.txt`: behind a question (`?`), the value that is right (`=`) and one that
-/// was (`~`), if there are some, each that is right (`+`), wrong (`-`), stale (`!`) or none (`0`).
+/// The answers of `answers.txt`: behind a question (`?`), the value that is right (`=`) and one
+/// that was (`~`), if there are some, each that is right (`+`), wrong (`-`), stale (`!`) or none
+/// (`0`).
 #[test]
 fn answers_are_graded_as_people_do() {
     for case in include_str!("answers.txt").split("\n\n") {

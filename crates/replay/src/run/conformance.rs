@@ -1,12 +1,14 @@
-//! Tests on sessions whether a strategy obeys the rules that hold for every
-//! strategy.
+//! The checks of `recap strategies check`: whether a strategy obeys, on a session, the rules that
+//! hold for every strategy.
+//!
+//! In: a prepared session and a plan. Out: a [`ConformanceReport`], or the rule that is broken.
 
 use crate::{Plan, PreparedSession, ReplayError, ReplaySession, replay};
 use recap_core::model::{CellOutcome, CellRows, LatencySource};
 use recap_strategy::{Compactor, Context};
 
-/// Number of points in a session at which a copy of the strategy goes on.
-const RESTORED: u32 = 3;
+/// Number of points in a session at which a copy takes the place of the strategy.
+const COPIES: u32 = 3;
 
 /// What a strategy did on a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,8 +34,8 @@ pub struct ConformanceReport {
 
 /// The rule that a strategy breaks.
 #[derive(Debug, thiserror::Error)]
-pub enum ConductError {
-    /// It stops where it is saved and restored now and then.
+pub enum ConformanceError {
+    /// It stops where a copy takes its place now and then.
     #[error(transparent)]
     Replay(#[from] ReplayError),
     /// It does not run through, and why.
@@ -42,14 +44,14 @@ pub enum ConductError {
     /// Two runs of one session differ at this place.
     #[error("two runs of the same session differ: {0}")]
     Differs(String),
-    /// It goes on from a saved state otherwise than without a break, at this message.
+    /// A copy of it goes on otherwise than it does itself, from this message on.
     #[error("saved and restored before message {0}, the context is another after it")]
-    Restored(u32),
+    Copy(u32),
 }
 
 /// Tests a strategy on a session: the replay succeeds with whole pairs of tool
-/// calls and results, two runs are equal, and a strategy that was saved and
-/// restored continues unchanged.
+/// calls and results, two runs are equal, and a copy of a strategy in the middle of
+/// a session goes on as the strategy itself does.
 ///
 /// # Errors
 /// The rule that the strategy breaks. A difference between two runs is not an
@@ -58,17 +60,17 @@ pub async fn check_conformance(
     prepared: &PreparedSession,
     plan: &Plan,
     compactor: &dyn Compactor,
-) -> Result<ConformanceReport, ConductError> {
+) -> Result<ConformanceReport, ConformanceError> {
     let (first, second) =
         (rows(prepared, plan, compactor).await?, rows(prepared, plan, compactor).await?);
     let differs = difference(&first, &second);
     let calls_models = !plan.strategy.uses_compactor()
         && first.compactions.iter().any(|compaction| compaction.model_calls > 0);
     if let Some(differs) = differs.as_ref().filter(|_| !calls_models) {
-        return Err(ConductError::Differs(differs.clone()));
+        return Err(ConformanceError::Differs(differs.clone()));
     }
     let messages = match differs {
-        None => restored(prepared, plan, compactor).await?,
+        None => states_with_copies(prepared, plan, compactor).await?,
         Some(_) => [0; 4],
     };
     let sum = |size: fn(&recap_core::model::CompactionRow) -> u64| {
@@ -91,10 +93,10 @@ async fn rows(
     prepared: &PreparedSession,
     plan: &Plan,
     compactor: &dyn Compactor,
-) -> Result<CellRows, ConductError> {
+) -> Result<CellRows, ConformanceError> {
     let mut rows = match replay(prepared, plan, compactor).await.cell.outcome {
         CellOutcome::Done(rows) => *rows,
-        CellOutcome::Failed { error } => return Err(ConductError::Stopped(error)),
+        CellOutcome::Failed { error } => return Err(ConformanceError::Stopped(error)),
     };
     rows.cpu_ms = 0.0;
     for compaction in &mut rows.compactions {
@@ -119,31 +121,32 @@ fn difference(first: &CellRows, second: &CellRows) -> Option<String> {
     })
 }
 
-/// Runs twice side by side, one run being dropped for a copy of it now and then. Returns the number of messages in each state.
-async fn restored(
+/// Runs twice side by side, one run being dropped for a copy of it now and then. Returns the
+/// number of messages in each state at the end.
+async fn states_with_copies(
     prepared: &PreparedSession,
     plan: &Plan,
     compactor: &dyn Compactor,
-) -> Result<[u64; 4], ConductError> {
+) -> Result<[u64; 4], ConformanceError> {
     let length = prepared.facts.messages.len() as u32;
-    let every = (length / RESTORED).max(1);
+    let every = (length / COPIES).max(1);
     let mut straight = ReplaySession::open(prepared, plan, compactor)?;
-    let mut resumed = ReplaySession::open(prepared, plan, compactor)?;
+    let mut replaced = ReplaySession::open(prepared, plan, compactor)?;
     for message in 0..length {
         if message % every == every - 1 {
-            let copy = resumed.copied()?;
-            resumed.close().await;
-            resumed = copy;
+            let copy = replaced.copied()?;
+            replaced.close().await;
+            replaced = copy;
         }
         straight.step().await?;
-        resumed.step().await?;
+        replaced.step().await?;
         let compared = message % every == every - 1 || message + 1 == length;
-        if compared && !same(straight.context(), resumed.context()) {
-            return Err(ConductError::Restored(message));
+        if compared && !same(straight.context(), replaced.context()) {
+            return Err(ConformanceError::Copy(message));
         }
     }
     straight.close().await;
-    resumed.close().await;
+    replaced.close().await;
     Ok(states(straight.context()))
 }
 

@@ -1,5 +1,9 @@
-//! Sessions of subagents in files of their own: they belong to the session whose
-//! agent started them (how-it-works §3), wherever in the folder that stands.
+//! How the sessions of an input are related (how-it-works §3): which agent started a subagent's
+//! session, and which sessions begin with a copy of another one's history.
+//!
+//! In: each session as it is read, with the ids that its file gives. Out: the session that a
+//! subagent belongs to, wherever in the folder it stands, and what each session has that a longer
+//! one counts ([`Copies`]).
 //!
 //! Files are read once to see whose they are. Those of subagents are read again
 //! when all parents are known.
@@ -27,7 +31,7 @@ pub(super) struct Member {
 /// The sessions of an input: which started which, by the ids that their files give them, and what
 /// each counts.
 #[derive(Default)]
-pub(super) struct Families {
+pub(super) struct Relations {
     members: FxHashMap<String, Member>,
     /// The files of subagents, each with the id of who started it.
     children: BTreeMap<String, String>,
@@ -47,7 +51,7 @@ pub(super) struct Families {
     known: FxHashSet<Key>,
 }
 
-impl Families {
+impl Relations {
     /// Whether a session is left for later, since it is a subagent's.
     pub(super) fn defers(&mut self, file: &str, draft: &Draft) -> bool {
         if let (Some(own), Some(other)) = (&draft.recorded_id, &draft.copy_of) {
@@ -168,12 +172,12 @@ impl Families {
 // What counts once over all files of an input: forks and resumed sessions begin with a copy
 // of the history that they continue (how-it-works §3).
 //
-// A response is told by its id and that of its request; without them by its time, usage and
-// text. Codex writes a copy with new times: there a response is told by the conversation that
+// A response is recognised by its id and that of its request; without them by its time, usage and
+// text. Codex writes a copy with new times: there a response is recognised by the conversation that
 // the copies come from, its usage and its text. The longest session that it stands in counts
 // it.
 
-/// Hash of what tells a response, a compaction or a subagent's request.
+/// Hash of what identifies a response, a compaction or a subagent's request.
 type Key = u64;
 
 /// Something of a session that is counted.
@@ -248,7 +252,7 @@ impl Copies {
         })
     }
 
-    /// What stands before a copied response and cannot be told is copied, too, and so is
+    /// What stands before a copied response and cannot be recognised is copied, too, and so is
     /// every compaction there.
     fn complete(&mut self, session: &History) {
         let Some(last) = self.responses().next_back() else { return };
@@ -322,7 +326,7 @@ fn line<'a>(
     std::iter::successors(Some(from), |own| of.get(*own)).take(of.len() + 1)
 }
 
-/// What is told of sessions that share history.
+/// The warning about sessions that share history.
 fn warning(all: &[Copies], heads: &[usize], name: impl Fn(usize) -> String) -> Option<String> {
     let sharing = (0..all.len()).filter(|&at| heads[at] != at);
     let families: BTreeSet<usize> = sharing.clone().map(|at| heads[at]).collect();

@@ -11,7 +11,7 @@ pub(super) const DEFAULT_AGENT_MODEL: &str = "claude-sonnet-5-5";
 
 /// A model that bills a session, with its prices.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Agent {
+pub struct BillingModel {
     /// The name as asked for: a model's name, or [`RECORDED`].
     pub billed_as: String,
     /// Name of the model, in the price list if it is listed.
@@ -20,13 +20,13 @@ pub struct Agent {
     pub prices: Option<Arc<ModelPrices>>,
     /// The billing models for requests that another model answered, where the session
     /// is billed as recorded; otherwise empty.
-    pub others: Vec<Agent>,
+    pub others: Vec<BillingModel>,
 }
 
-impl Agent {
+impl BillingModel {
     /// The billing model for a request, by
     /// [`RequestFacts::model`](recap_core::model::RequestFacts::model).
-    pub fn of_request(&self, model: u32) -> &Agent {
+    pub fn of_request(&self, model: u32) -> &BillingModel {
         let other = (model as usize).checked_sub(1).and_then(|at| self.others.get(at));
         other.unwrap_or(self)
     }
@@ -34,12 +34,12 @@ impl Agent {
 
 /// The billing models of a run.
 #[derive(Clone, Debug)]
-pub struct Agents {
+pub struct BillingModels {
     list: Arc<PriceList>,
     asked: Vec<String>,
 }
 
-impl Agents {
+impl BillingModels {
     /// The models asked for; none: each session is billed as the model that it
     /// names, and one that names none as `DEFAULT_AGENT_MODEL`.
     pub fn new(list: Arc<PriceList>, asked: Vec<String>) -> Self {
@@ -58,7 +58,7 @@ impl Agents {
 
     /// The billing models of a session whose recording names this model, and `others`
     /// for some of its requests.
-    pub fn of(&self, recorded: Option<&str>, others: &[String]) -> Vec<Agent> {
+    pub fn of(&self, recorded: Option<&str>, others: &[String]) -> Vec<BillingModel> {
         if self.asked.is_empty() {
             return vec![self.today(recorded, others)];
         }
@@ -67,26 +67,26 @@ impl Agents {
 
     /// The same for what the agent itself sent: whatever was asked for, it cost what its own
     /// models charged, which stand first.
-    pub fn of_recording(&self, recorded: Option<&str>, others: &[String]) -> Vec<Agent> {
+    pub fn of_recording(&self, recorded: Option<&str>, others: &[String]) -> Vec<BillingModel> {
         let asked = self.asked.iter().map(|name| self.named(name));
         std::iter::once(self.today(recorded, others)).chain(asked).collect()
     }
 
-    fn today(&self, recorded: Option<&str>, others: &[String]) -> Agent {
+    fn today(&self, recorded: Option<&str>, others: &[String]) -> BillingModel {
         let others = others.iter().map(|name| self.recorded(Some(name))).collect();
-        Agent { billed_as: RECORDED.to_owned(), others, ..self.recorded(recorded) }
+        BillingModel { billed_as: RECORDED.to_owned(), others, ..self.recorded(recorded) }
     }
 
     /// The recorded model, whether it has a price or not: another's would be a
     /// wrong bill. A recording that names no model is billed as the default.
-    pub fn recorded(&self, recorded: Option<&str>) -> Agent {
+    pub fn recorded(&self, recorded: Option<&str>) -> BillingModel {
         self.named(recorded.unwrap_or(DEFAULT_AGENT_MODEL))
     }
 
     /// A model by its name, whether it is listed or not.
-    pub fn named(&self, name: &str) -> Agent {
+    pub fn named(&self, name: &str) -> BillingModel {
         let found = self.list.priced(name);
-        Agent {
+        BillingModel {
             billed_as: name.to_owned(),
             model: found.map_or_else(|| name.to_owned(), |model| model.id.clone()),
             prices: found.map(|model| Arc::new(model.clone())),
@@ -99,29 +99,30 @@ impl Agents {
 mod tests {
     use super::*;
 
-    fn agents(asked: &[&str]) -> Agents {
+    fn billing_models(asked: &[&str]) -> BillingModels {
         let asked = asked.iter().map(|name| (*name).to_owned()).collect();
-        Agents::new(Arc::new(PriceList::bundled()), asked)
+        BillingModels::new(Arc::new(PriceList::bundled()), asked)
     }
 
     #[test]
     fn session_is_billed_only_as_its_own_model() {
-        let of = |recorded| agents(&[]).of(recorded, &[]).remove(0);
+        let of = |recorded| billing_models(&[]).of(recorded, &[]).remove(0);
         assert_eq!(of(Some("claude-opus-4-6")).model, "claude-opus-4-6");
         assert_eq!(of(None).model, DEFAULT_AGENT_MODEL);
         assert_eq!(of(None).billed_as, "recorded");
         assert!(of(None).prices.is_some());
         for recorded in ["some-local-model", "my-gpt-5", "Claude-Sonnet-of-old", "default", ""] {
-            let agent = of(Some(recorded));
-            assert_eq!((agent.model.as_str(), agent.prices), (recorded, None));
+            let billing_model = of(Some(recorded));
+            assert_eq!((billing_model.model.as_str(), billing_model.prices), (recorded, None));
         }
     }
 
     #[test]
     fn recording_is_billed_as_its_own_models_first() {
         let others = ["claude-haiku-4-5".to_owned()];
-        let of = |asked: &[&str]| agents(asked).of_recording(Some("claude-opus-4-6"), &others);
-        let billed = |all: Vec<Agent>| all.into_iter().map(|one| (one.billed_as, one.model));
+        let of =
+            |asked: &[&str]| billing_models(asked).of_recording(Some("claude-opus-4-6"), &others);
+        let billed = |all: Vec<BillingModel>| all.into_iter().map(|one| (one.billed_as, one.model));
         let own = (RECORDED.to_owned(), "claude-opus-4-6".to_owned());
         assert!(billed(of(&[])).eq([own.clone()]));
         let asked = ("gpt-5.4".to_owned(), "gpt-5.4".to_owned());
@@ -131,8 +132,8 @@ mod tests {
 
     #[test]
     fn requested_models_are_billed_separately_unknown_ones_unpriced() {
-        let billing_models =
-            agents(&["openai/gpt-5.4", "some-local-model"]).of(Some("claude-opus-4-6"), &[]);
+        let billing_models = billing_models(&["openai/gpt-5.4", "some-local-model"])
+            .of(Some("claude-opus-4-6"), &[]);
         assert_eq!(billing_models.len(), 2);
         assert_eq!(
             (billing_models[0].billed_as.as_str(), billing_models[0].model.as_str()),
