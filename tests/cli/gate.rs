@@ -54,7 +54,7 @@ fn worse_strategy_fails_and_undecided_one_is_reported() {
         let common = "report run --format json --baseline base/baseline.json --fail-on";
         desk.recap(&format!("{common} {rule}"))
     };
-    let ran = report("'tokens_sent > baseline + 5%'");
+    let ran = report("'tokens_sent > baseline * 1.05'");
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.out.contains(" over 6 sessions; +"), "{}", ran.out);
     assert!(desk.read("run/summary.json").contains("\"failed\""));

@@ -30,7 +30,7 @@
 //! A rule without a strategy applies to those that the user named with
 //! `--strategy`; without a data set, to all data sets together; without a
 //! window, to each window. A percentage is a share, or points of a hundred; behind `baseline`
-//! it would be ambiguous and is refused.
+//! it is refused: a factor says it.
 //!
 //! # Against a number
 //!

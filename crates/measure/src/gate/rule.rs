@@ -196,8 +196,8 @@ fn limit(measure: &Measure, operator: Operator, text: &str) -> Result<Limit, Wro
         }
         (_, "%") => {
             return wrong(
-                format!("`{}` may be points of a hundred or a part of the baseline", amount.typed),
-                "write `baseline - 0.02` for the one, `baseline * 0.98` for the other",
+                format!("`{}` of the baseline is written as a factor", amount.typed),
+                "write for example `baseline * 1.05`, or `baseline - 0.02` for points of a hundred",
             );
         }
         _ => (Limit::Baseline, signed(amount.of(measure.unit)?)),
