@@ -58,7 +58,7 @@ fn earlier_triggers_keep_less_over_the_replay() {
     };
     // The page has the picture, with the author's setting named.
     let page = desk.read("run/report.html");
-    for part in ["<svg class=\"quadrant\" ", "bill, what is lost fetched again"] {
+    for part in ["<figure><svg role=\"img\" ", "bill, what is lost fetched again"] {
         assert!(page.contains(part), "the picture");
     }
     for half in ["choosing", "held_back"] {

@@ -22,6 +22,7 @@ use recap_core::model::{Comparison, Primary, Report, Setting, Severity, SizeCurv
 
 mod curve;
 mod embedded;
+mod frontier;
 mod scatter;
 mod session;
 mod session_shape;
@@ -145,7 +146,7 @@ fn answer(report: &Report, blocks: &[block::Block<'_>], open: Option<&block::Blo
     let lead = [Some(lead), harness].into_iter().flatten().filter(|text| !text.is_empty());
     let chosen = report.recommendation.as_ref().and_then(|of| of.row.as_ref());
     let drawing = match (&report.tuned, sized(report)) {
-        (Some(tuned), _) => scatter::settings(tuned),
+        (Some(tuned), _) => frontier::svg(tuned),
         (None, Some(curve)) => Some(curve::drawn(curve)),
         // What is kept and the bill come from the same replay.
         (None, None) if report.primary == Primary::Continuity => open.and_then(|block| {

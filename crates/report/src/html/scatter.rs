@@ -1,13 +1,11 @@
-//! What strategies, or settings of one, keep against what they cost, as a drawing. Only geometry
+//! What strategies keep against what they cost, as a drawing. Only geometry
 //! and words stand here; `scatter.html` writes them as SVG and escapes the words.
 
 use askama::Template;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{block, number, plain};
-use recap_core::model::{
-    FULL, Interval, RECORDED, RowKind, StrategyRow, Tuned, TunedHalf, TunedSetting, catalogue,
-};
+use recap_core::model::{FULL, Interval, RECORDED, RowKind, StrategyRow, catalogue};
 
 /// A mark of the drawing.
 struct Point {
@@ -67,7 +65,14 @@ pub(super) fn strategies(rows: &[&StrategyRow], chosen: Option<&str>) -> Option<
         row.row_kind != RowKind::Control
             || row.strategy == FULL && reference.strategy != row.strategy
     });
-    let points: Vec<Point> = choices.filter_map(point).collect();
+    let mut points: Vec<Point> = choices.filter_map(point).collect();
+    if points.len() < 2 {
+        return None;
+    }
+    points.sort_by_key(|point| (!point.strong, point.class != "ranked"));
+    let axes = [axis, "questions still answered right"];
+    let each: Vec<&str> = points.iter().map(|point| point.title.as_str()).collect();
+    let label = format!("{} against {}. {}", axes[1], axes[0], each.join(". "));
     let is_starred = points.iter().any(|point| point.name.ends_with(block::STAR));
     let star = if is_starred { " *: some requests are too large for the window." } else { "" };
     let legend = format!(
@@ -76,48 +81,6 @@ pub(super) fn strategies(rows: &[&StrategyRow], chosen: Option<&str>) -> Option<
         plain::line(&reference.strategy)
     );
     let picture = Picture { points, show_x, cross: (reference.number(measure)?, level) };
-    drawn(picture, [axis, "questions still answered right"], legend)
-}
-
-/// The settings of a search by the half that chooses, against the author's. The author's and the
-/// recommended one are named and have their intervals.
-pub(super) fn settings(tuned: &Tuned) -> Option<String> {
-    let has_facts = tuned.settings.iter().any(|one| one.choosing.kept.is_some());
-    let kept = |half: &TunedHalf| if has_facts { half.kept } else { half.answers };
-    let point = |(at, one): (usize, &TunedSetting)| {
-        let (x, kept) = (one.choosing.usd?, kept(&one.choosing)?);
-        let strong = at == tuned.recommended;
-        let name = if at == 0 { "the author's".to_owned() } else { plain::line(&one.changes) };
-        let named = at == 0 || strong;
-        Some(Point {
-            title: format!("{name}: {} kept, {}", number::percent(kept.value), number::dollars(x)),
-            name: if named { name } else { String::new() },
-            x,
-            y: kept.value,
-            spread: kept.lo.zip(kept.hi).filter(|_| named),
-            class: if one.frontier { "ranked" } else { "hollow" },
-            strong,
-        })
-    };
-    let author = tuned.settings.first().map(|one| &one.choosing)?;
-    let cross = (author.usd?, kept(author)?.value);
-    let points = tuned.settings.iter().enumerate().filter_map(point).collect();
-    let what = if has_facts { "facts kept" } else { "answers" };
-    let legend = "Filled: no other admissible setting keeps as much for less. Hollow: the others; \
-                  dashed: the author's. Bars: 95 % intervals.";
-    let picture = Picture { points, show_x: number::dollars, cross };
-    drawn(picture, ["bill, what is lost fetched again", what], legend.to_owned())
-}
-
-/// The drawing as markup; nothing without two points.
-fn drawn(mut picture: Picture, axes: [&'static str; 2], legend: String) -> Option<String> {
-    let points = &mut picture.points;
-    if points.len() < 2 {
-        return None;
-    }
-    points.sort_by_key(|point| (!point.strong, point.class != "ranked"));
-    let each: Vec<&str> = points.iter().map(|point| point.title.as_str()).collect();
-    let label = format!("{} against {}. {}", axes[1], axes[0], each.join(". "));
     let frames = FRAMES.iter().map(|frame| drawing(&picture, frame)).collect();
     let scatter = Scatter { frames, label, legend, axes, radius: RADIUS };
     Some(scatter.render().expect("writing to memory cannot fail"))
