@@ -34,7 +34,6 @@ fn recording() -> Recording {
 fuzz_target!(|input: &[u8]| {
     let Some(line) = text(input) else { return };
     if let Err(problem) = take_answer(recording(), line) {
-        let problem = problem.to_string();
         told_text(&problem);
         let length = problem.chars().count();
         assert!(length < 2_000, "an error of {length} characters in a cell");

@@ -11,7 +11,7 @@ const WINDOWS: [u64; 3] = [1, 25_000, 2_000_000];
 
 fn read(strategy: &str, overrides: &[(String, String)], prompt: &str) {
     let fetch = |name: &str| (!name.is_empty()).then(|| prompt.to_owned());
-    match Strategy::parse("input.toml", strategy, overrides, &fetch) {
+    match Strategy::parse(None, "input.toml", strategy, overrides, &fetch) {
         Ok(strategy) => whole(&strategy),
         Err(error) => told(error),
     }

@@ -16,7 +16,7 @@ use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
 use recap_replay::{Plan, PreparedSession, ReplaySession};
 use recap_strategy::{
-    CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, SessionState,
+    Asked, CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, SessionState,
     Strategy, Task,
 };
 use serde_json::json;
@@ -102,7 +102,7 @@ impl Scribe {
 
     /// The messages of each task.
     pub fn asked(&self) -> Vec<Vec<String>> {
-        let texts = |task: &Task| task.messages().iter().map(|m| m.text.to_string()).collect();
+        let texts = |task: &Task| task.messages.iter().map(|m| m.text.to_string()).collect();
         self.tasks.lock().unwrap().iter().map(texts).collect()
     }
 }
@@ -119,10 +119,10 @@ impl Compactor for Scribe {
         }
         let summary = format!("summary {call}");
         let memory = self.memory.map_or_else(|| format!("memory {call}"), str::to_owned);
-        let produced = match task {
-            Task::Continuation { .. } => Produced::Continuation(summary),
-            Task::Digest { .. } => Produced::Digest(Digest { summary, memories: vec![memory] }),
-            Task::SessionState { .. } => Produced::SessionState(SessionState {
+        let produced = match task.asked {
+            Asked::Continuation { .. } => Produced::Continuation(summary),
+            Asked::Digest { .. } => Produced::Digest(Digest { summary, memories: vec![memory] }),
+            Asked::SessionState { .. } => Produced::SessionState(SessionState {
                 conversation_summary: summary,
                 ..SessionState::default()
             }),
@@ -138,8 +138,10 @@ impl Compactor for Scribe {
 
 pub fn strategy(toml: &str) -> Strategy {
     let head = "version = 1\nname = \"test\"\nsummary = \"\"\nsource = \"\"\n";
-    Strategy::parse("test.toml", &format!("{head}{toml}"), &[], &|_| Some("Summarise.".into()))
-        .unwrap()
+    Strategy::parse(None, "test.toml", &format!("{head}{toml}"), &[], &|_| {
+        Some("Summarise.".into())
+    })
+    .unwrap()
 }
 
 pub fn plan(strategy: Strategy, window: u64) -> Plan {

@@ -8,7 +8,7 @@ use crate::common::{block_on, ledger, prepared, replayed};
 use recap_core::model::{Role, Session};
 use recap_replay::{Plan, ReplaySession};
 use recap_strategy::{
-    CallUsage, Compactor, FailedCall, Produced, Reply, Task, TaskMessage, builtin,
+    Asked, CallUsage, Compactor, FailedCall, Produced, Reply, Task, TaskMessage, builtin,
 };
 
 /// Answers with a point of its own at each call, and remembers what it was asked.
@@ -61,7 +61,9 @@ fn seen(session: &Session, plan: &Plan) -> Seen {
 
 fn asked(task: &Task) -> (&str, &[TaskMessage], bool) {
     match task {
-        Task::Continuation { prompt, messages, live, .. } => (prompt, messages, live.is_some()),
+        Task { prompt, messages, asked: Asked::Continuation { live, .. }, .. } => {
+            (prompt, messages, live.is_some())
+        }
         other => panic!("another task: {other:?}"),
     }
 }

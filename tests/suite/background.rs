@@ -146,6 +146,7 @@ fn hiding_messages_per_request_is_refused_as_background() {
     let stage = "version = 1\nname = \"t\"\nsummary = \"\"\nsource = \"\"\n[[stage]]\nat = \
                  \"request\"\nwhen = \"always\"\nmechanism = \"sliding-window\"\nlast = 4\n\
                  background = true";
-    let refused = recap_strategy::Strategy::parse("t.toml", stage, &[], &|_| None).unwrap_err();
+    let refused =
+        recap_strategy::Strategy::parse(None, "t.toml", stage, &[], &|_| None).unwrap_err();
     assert!(refused.to_string().contains("background"), "{refused}");
 }

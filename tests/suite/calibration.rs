@@ -15,7 +15,7 @@ use recap_core::tokens::{Counter, readings};
 use recap_exam::roles::compactor::Offline;
 use recap_formats::{LoadOptions, load};
 use recap_replay::{PreparedSession, replay, validate};
-use recap_strategy::{Compactor, SentText, Task, TaskMessage, builtin};
+use recap_strategy::{Asked, Compactor, SentText, Task, TaskMessage, builtin};
 
 /// Whether a session is sized by the usage that it reports.
 const EXACT: bool = false;
@@ -238,11 +238,11 @@ fn offline_compactor_respects_its_bound_in_provider_tokens() {
         images: 0,
         tokens: 30,
     });
-    let task = Task::SessionState {
+    let task = Task {
         prompt: "Fold this.".into(),
         messages: messages.collect(),
-        previous: None,
         max_tokens: 400,
+        asked: Asked::SessionState { previous: None },
     };
     let usage = |compactor: &dyn Compactor| block_on(compactor.run(&task)).unwrap().usage;
     // Three tokens of prompt are 4.5 of the provider's; messages are counted already.

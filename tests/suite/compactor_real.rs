@@ -9,7 +9,7 @@ use recap_core::model::Session;
 use recap_core::tokens::{Counter, Sizes};
 use recap_exam::roles::compactor::Offline;
 use recap_formats::{LoadOptions, load};
-use recap_strategy::{Compactor, Produced, SentText, Task, TaskMessage};
+use recap_strategy::{Asked, Compactor, Produced, SentText, Task, TaskMessage};
 
 const HEADINGS: [&str; 5] = [
     "What we accomplished so far",
@@ -39,23 +39,15 @@ fn head(session: &Session, counter: &Counter, tokens: u64) -> Vec<TaskMessage> {
 }
 
 fn tasks(messages: &[TaskMessage], max_tokens: u64) -> Vec<Task> {
-    let (prompt, messages) = (String::new(), messages.to_vec());
-    vec![
-        Task::SessionState {
-            prompt: prompt.clone(),
-            messages: messages.clone(),
-            previous: None,
-            max_tokens,
-        },
-        Task::Continuation {
-            prompt: prompt.clone(),
-            messages: messages.clone(),
-            headings: HEADINGS.map(str::to_owned).to_vec(),
-            live: None,
-            max_tokens,
-        },
-        Task::Digest { prompt, messages, rolling: None, known: Vec::new(), max_tokens },
-    ]
+    let headings = HEADINGS.map(str::to_owned).to_vec();
+    let kinds = [
+        Asked::SessionState { previous: None },
+        Asked::Continuation { headings, live: None },
+        Asked::Digest { rolling: None, known: Vec::new() },
+    ];
+    let messages = || messages.to_vec();
+    let task = |asked| Task { prompt: String::new(), messages: messages(), max_tokens, asked };
+    kinds.map(task).to_vec()
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn parameters(mechanism: &MechanismSpec, more: &str) -> Vec<String> {
         "version = 1\nname = \"a\"\nsummary = \"b\"\nsource = \"c\"\n[[stage]]\n\
          mechanism = \"{name}\"\nat = \"request\"\nwhen = \"always\"\n{more}\nnot_there = 1\n"
     );
-    let error = Strategy::parse("a.toml", &text, &[], &|_| None).unwrap_err().to_string();
+    let error = Strategy::parse(None, "a.toml", &text, &[], &|_| None).unwrap_err().to_string();
     let (_, says) =
         error.split_once("unknown field `not_there`, ").unwrap_or_else(|| panic!("{error}"));
     says.split('`').skip(1).step_by(2).map(str::to_owned).collect()

@@ -22,7 +22,8 @@ fn a_strategy_without_stages_sends_everything() {
 
 #[test]
 fn empty_sends_nothing() {
-    let stage = "[[stage]]\nmechanism = \"empty\"\nat = \"request\"\nwhen = \"always\"";
+    let stage =
+        "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 0";
     assert_eq!(rows(stage, 1_000), [".", "...", ".....", "........", ".........."]);
 }
 
@@ -49,30 +50,12 @@ const FIFO: &str =
 
 /// Seed 000: drops the oldest messages entirely when the token budget is exceeded
 #[test]
-fn fifo_drops_oldest_exchange_and_calls_with_results() {
-    // Before 8: 330 tokens of text and results and two call messages exceed
-    // 300; without the first exchange (120 and a call) they fit. Before 10:
-    // 4..10 hold 230 and a call message of two.
-    assert_eq!(rows(FIFO, 300), ["V", "VVV", "VVVVV", "....VVVV", "....VVVVVV"]);
-}
-
-/// Seed 000: the current user message is always sent
-#[test]
-fn fifo_never_cuts_the_newest_exchange() {
-    assert_eq!(rows(FIFO, 50), ["V", "VVV", "....V", "....VVVV", ".........V"]);
-}
-
-fn by_message(keep_first_user: bool) -> String {
-    format!("{FIFO}\nunit = \"message\"\nkeep_first_user = {keep_first_user}")
-}
-
-#[test]
 fn fifo_by_message_drops_fewest_oldest_whole_pairs() {
     // The calls of 1 and 5 take 11 and 22 tokens. Before 8 there are 363, 63
     // over 300: message 0 alone frees 10, the call of 1 and its result 111
     // more. Before 10 there are 383, 83 over.
     let drops = ["V", "VVV", "VVVVV", "...VVVVV", "...VVVVVVV"];
-    assert_eq!(rows(&by_message(false), 300), drops);
+    assert_eq!(rows(FIFO, 300), drops);
 }
 
 #[test]
@@ -80,7 +63,7 @@ fn fifo_by_message_keeps_newest_call_and_results() {
     // Before 3 and 8 the newest is a result, before 5 and 10 the user's. Before
     // 5, 91 over, the 121 of messages 0 to 2 are enough.
     let least = ["V", ".VV", "...VV", ".....VVV", "........VV"];
-    assert_eq!(rows(&by_message(false), 50), least);
+    assert_eq!(rows(FIFO, 50), least);
 }
 
 #[test]
@@ -88,7 +71,7 @@ fn fifo_by_message_can_keep_first_user_message() {
     // Before 5, 91 over, the call and its result free 111; before 10, 333 over,
     // messages 1 to 7 free 353.
     let first = ["V", "VVV", "V..VV", "V....VVV", "V.......VV"];
-    assert_eq!(rows(&by_message(true), 50), first);
+    assert_eq!(rows(&format!("{FIFO}\nkeep_first_user = true"), 50), first);
 }
 
 #[test]
@@ -100,10 +83,9 @@ fn fifo_by_message_cuts_single_user_message_session() {
     let last = |toml: &str| {
         replayed(single.clone(), &plan(strategy(toml), 200), &offline()).pop().unwrap()
     };
-    assert_eq!(last(FIFO), "VVVVVVVVVV");
     // Of 383, messages 0 to 4 free 141, too little by 42, so the calls of 5 go
     // with both of their results.
-    assert_eq!(last(&by_message(false)), "........VV");
+    assert_eq!(last(FIFO), "........VV");
 }
 
 #[test]
@@ -112,8 +94,7 @@ fn fifo_by_message_drops_late_result_with_call() {
     let mut late = small();
     late.messages[2] = common::message(2, Role::User, vec![common::text(10)]);
     late.messages[4] = common::message(4, Role::Tool, vec![common::result("A", 100)]);
-    let at =
-        |window| replayed(late.clone(), &plan(strategy(&by_message(false)), window), &offline());
+    let at = |window| replayed(late.clone(), &plan(strategy(FIFO), window), &offline());
     // Before 8, 83 over, messages 0 and 1 free 121 with the late result.
     assert_eq!(at(280)[3], "..VV.VVV");
     // Before 5, 11 over, the call of the newest result stays: 0 and 2 go.
@@ -164,7 +145,7 @@ proptest! {
             "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 9\n",
         ][earlier];
         let prepared = common::prepared(session);
-        let plans = [earlier.to_owned(), format!("{earlier}{}", by_message(first))];
+        let plans = [earlier.to_owned(), format!("{earlier}{FIFO}\nkeep_first_user = {first}")];
         let plans = plans.map(|toml| plan(strategy(&toml), window));
         let compactor = offline();
         for request in 0..prepared.facts.requests.len() as u32 {

@@ -22,19 +22,7 @@ fn fallback_of_every_seed_strategy_drops_messages() {
         let strategy = builtin(name, &[]).unwrap().unwrap();
         let fallback = strategy.stages.last().unwrap();
         assert_eq!(fallback.mechanism.name, "fifo", "{name}");
-        assert_eq!(fallback.parameters["unit"].as_str(), Some("message"), "{name}");
     }
-}
-
-/// Seed 000: exchanges as the unit (ours)
-#[test]
-fn by_exchanges_session_of_one_user_message_is_never_cut() {
-    let talk = Talk::new("").user(100).uses("read", &[500, 500]).close();
-    // Before the user speaks again there are over 1,100 tokens.
-    let by_exchange = real("fifo", 1_000, &[("unit", "exchange")]);
-    assert_eq!(at_request(&talk, &by_exchange, 2, common::ledger), "VVVVV");
-    assert_eq!(at_request(&talk, &fifo(1_000), 2, common::ledger), "...VV");
-    assert_eq!(last(&exchanges(51), &by_exchange), "..VVVVVVV");
 }
 
 /// Four exchanges of 200 tokens, and a user message of `newest` tokens.
@@ -137,15 +125,15 @@ fn dropped_messages_can_still_be_folded_later() {
                   keep_last = 2\nmax_tokens = 20\nkeep_summaries = \"all\"\nrequest = \"fresh\"\n\
                   prompt = \"p\"";
     let plan = plan(strategy(stages), 1_000);
-    assert_eq!(at_request(&talk, &plan, 4, common::ledger), "..VVVVVVV");
+    assert_eq!(at_request(&talk, &plan, 4, common::ledger), ".VVVVVVVV");
     assert_eq!(last(&talk, &plan), "FFFFFFFFFVV");
 }
 
 /// Seed 000: stages see what earlier ones did (ours)
 #[test]
 fn what_a_stage_before_it_hides_frees_nothing() {
-    // The window leaves rows 2 to 6, 210 tokens, 60 too many: the exchange of
-    // row 2 has to go too, though rows 0 and 1 alone weigh 1,000.
+    // The window leaves rows 2 to 6, 210 tokens, 60 too many: rows 2 and 3 have
+    // to go too, though rows 0 and 1 alone weigh 1,000.
     let talk = Talk::new("").user(500).says(500).user(50).says(50).user(50).says(50);
     let talk = talk.user(10).says(1).end();
     let stages = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\

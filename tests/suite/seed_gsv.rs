@@ -25,13 +25,13 @@ use crate::common::talk::{Talk, even, from_disk, real, unscaled};
 use crate::common::{Scribe, block_on, ledger, message, plan, prepared, sent};
 use recap_core::model::{Block, Message, Role, Session, ToolDefinition};
 use recap_replay::{Plan, ReplaySession};
-use recap_strategy::{Strategy, Task};
+use recap_strategy::{Asked, Strategy, Task};
 use serde_json::json;
 
 /// What was known at each call.
 fn known(scribe: &Scribe) -> Vec<Vec<String>> {
-    let known = |task: &Task| match task {
-        Task::Digest { known, .. } => known.clone(),
+    let known = |task: &Task| match &task.asked {
+        Asked::Digest { known, .. } => known.clone(),
         other => panic!("a digest is asked for, not {other:?}"),
     };
     scribe.tasks.lock().unwrap().iter().map(known).collect()
@@ -556,7 +556,7 @@ fn with_memory_md(text: &str) -> Plan {
         _ => None,
     };
     let strategy =
-        Strategy::parse("gsv.toml", &format!("{before}[[stage]]\n{stage}"), &[], &prompt);
+        Strategy::parse(None, "gsv.toml", &format!("{before}[[stage]]\n{stage}"), &[], &prompt);
     plan(strategy.unwrap(), 200_000)
 }
 

@@ -49,7 +49,7 @@ use recap_core::model::{
     CellOutcome, CellRows, Expectation, Question, QuestionKind, Role, Session,
 };
 use recap_replay::{Plan, PreparedSession, ReplaySession, replay};
-use recap_strategy::{Breakpoint, EntryId, Task, builtin};
+use recap_strategy::{Asked, Breakpoint, EntryId, Task, builtin};
 use serde_json::{Value as Json, json};
 
 /// A budget of 10,000: compaction above 8,000, keeping 500.
@@ -919,7 +919,7 @@ fn compactor_may_be_another_model_asked_separately() {
     let row = &rows.compactions[0];
     assert_eq!((row.model_calls, row.input_tokens, row.output_tokens), (1, 10, 2));
     let tasks = scribe.tasks.lock().unwrap();
-    let Task::Continuation { headings, max_tokens, live, .. } = &tasks[0] else {
+    let Task { max_tokens, asked: Asked::Continuation { headings, live }, .. } = &tasks[0] else {
         panic!("a text is asked for");
     };
     assert_eq!((headings.len(), *max_tokens, live), (4, 3_200, &None));

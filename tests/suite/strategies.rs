@@ -66,7 +66,7 @@ fn built_in_whole_numbers_are_counts_or_scale() {
 fn documentation_example_is_a_valid_strategy() {
     let page = fs::read_to_string(root().join("docs/strategies.md")).unwrap();
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
-    let strategy = Strategy::parse("example.toml", example.unwrap(), &[], &|_| None).unwrap();
+    let strategy = Strategy::parse(None, "example.toml", example.unwrap(), &[], &|_| None).unwrap();
     let mechanisms: Vec<&str> = strategy.stages.iter().map(|stage| stage.mechanism.name).collect();
     assert_eq!(mechanisms, ["prune", "fifo"]);
 }
@@ -95,6 +95,7 @@ fn wrong_parameters_are_refused_with_their_reason() {
         assert!(error.contains(reason), "{line}: {error}");
     }
     let program = format!("{head}mechanism = \"command\"\ncommand = [\"x\"]\n");
-    let error = Strategy::parse("mine.toml", &program, &[], &|_| None).unwrap_err().to_string();
+    let error =
+        Strategy::parse(None, "mine.toml", &program, &[], &|_| None).unwrap_err().to_string();
     assert!(error.contains("only from a strategy file of your own"), "{error}");
 }

@@ -8,7 +8,7 @@ use recap_core::model::{ReplyFacts, Unusable, UnusableReplies, unusable_replies}
 use recap_formats::bundled;
 use recap_replay::{PreparedSession, replay};
 use recap_strategy::{
-    CallUsage, Compactor, Digest, FailedCall, Produced, Reply, SessionState, Task, builtin,
+    Asked, CallUsage, Compactor, Digest, FailedCall, Produced, Reply, SessionState, Task, builtin,
     builtin_names,
 };
 
@@ -22,12 +22,12 @@ struct FiveWords;
 impl Compactor for FiveWords {
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let words = "They talked about some things.".to_owned();
-        let produced = match task {
-            Task::Continuation { .. } => Produced::Continuation(words),
-            Task::Digest { .. } => {
+        let produced = match task.asked {
+            Asked::Continuation { .. } => Produced::Continuation(words),
+            Asked::Digest { .. } => {
                 Produced::Digest(Digest { summary: words, memories: Vec::new() })
             }
-            Task::SessionState { .. } => Produced::SessionState(SessionState {
+            Asked::SessionState { .. } => Produced::SessionState(SessionState {
                 conversation_summary: words,
                 ..SessionState::default()
             }),

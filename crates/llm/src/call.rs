@@ -10,7 +10,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use recap_core::model::{ModelRole, Timing, Usage};
-use recap_core::text::counted;
+use recap_core::text::{beginning, counted};
 
 /// A model as the user names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -415,11 +415,7 @@ impl FaultKind {
 
 /// The beginning of a text, for a message.
 pub(super) fn excerpt(text: &str) -> String {
-    let text = text.trim();
-    match text.char_indices().nth(EXCERPT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    beginning(text.trim(), EXCERPT).into_owned()
 }
 
 /// The message of an error object, or else the beginning of the object.

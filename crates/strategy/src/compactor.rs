@@ -69,83 +69,60 @@ pub struct Digest {
     pub memories: Vec<String>,
 }
 
-/// The kinds of tasks of the compactor.
+/// A task of the compactor.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Task {
-    /// Write a SessionState of the messages, merged into the previous one.
+pub struct Task {
+    /// The prompt with its values filled in.
+    pub prompt: String,
+    /// The messages to fold, or those of a chunk, oldest first.
+    pub messages: Vec<TaskMessage>,
+    /// Largest size of the reply, in tokens.
+    pub max_tokens: u64,
+    /// What the reply is.
+    pub asked: Asked,
+}
+
+/// What a task asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// A SessionState of the messages, merged into the previous one.
     SessionState {
-        /// The prompt with its values filled in.
-        prompt: String,
-        /// The messages to fold, oldest first.
-        messages: Vec<TaskMessage>,
         /// The state before this task.
         previous: Option<SessionState>,
-        /// Largest size of the reply, in tokens.
-        max_tokens: u64,
     },
-    /// Write a prompt for continuing the conversation, under these headings.
+    /// A prompt for continuing the conversation, under these headings.
     Continuation {
-        /// The prompt with its values filled in.
-        prompt: String,
-        /// The messages to fold, oldest first.
-        messages: Vec<TaskMessage>,
         /// The headings that the reply must have.
         headings: Vec<String>,
         /// The live conversation that the prompt is appended to, so that the
         /// call reads its cache; `None`: a fresh request with the messages
         /// alone (how-it-works §26).
         live: Option<Live>,
-        /// Largest size of the reply, in tokens.
-        max_tokens: u64,
     },
-    /// Write a summary of one chunk and the memories worth keeping.
+    /// A summary of one chunk, and the memories worth keeping.
     Digest {
-        /// The prompt with its values filled in.
-        prompt: String,
-        /// The messages of the chunk, oldest first.
-        messages: Vec<TaskMessage>,
         /// The summary of the chunks before.
         rolling: Option<String>,
         /// Memories that are recorded already.
         known: Vec<String>,
-        /// Largest size of the reply, in tokens.
-        max_tokens: u64,
     },
 }
 
 impl Task {
-    /// Largest size of the reply, in tokens.
-    pub fn max_tokens(&self) -> u64 {
-        match self {
-            Task::SessionState { max_tokens, .. }
-            | Task::Continuation { max_tokens, .. }
-            | Task::Digest { max_tokens, .. } => *max_tokens,
-        }
-    }
-
     /// Whether the call is appended to the live conversation (how-it-works §26).
     pub fn is_live(&self) -> bool {
-        matches!(self, Task::Continuation { live: Some(_), .. })
-    }
-
-    /// The messages to fold.
-    pub fn messages(&self) -> &[TaskMessage] {
-        match self {
-            Task::SessionState { messages, .. }
-            | Task::Continuation { messages, .. }
-            | Task::Digest { messages, .. } => messages,
-        }
+        matches!(self.asked, Asked::Continuation { live: Some(_), .. })
     }
 }
 
 /// The compactor's result, in the shape that the task asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Produced {
-    /// The result of [`Task::SessionState`].
+    /// The result of [`Asked::SessionState`].
     SessionState(SessionState),
-    /// The result of [`Task::Continuation`].
+    /// The result of [`Asked::Continuation`].
     Continuation(String),
-    /// The result of [`Task::Digest`].
+    /// The result of [`Asked::Digest`].
     Digest(Digest),
 }
 
@@ -153,10 +130,10 @@ impl Produced {
     /// Whether it has the shape that was asked for.
     pub(super) fn answers(&self, task: &Task) -> bool {
         matches!(
-            (self, task),
-            (Produced::SessionState(_), Task::SessionState { .. })
-                | (Produced::Continuation(_), Task::Continuation { .. })
-                | (Produced::Digest(_), Task::Digest { .. })
+            (self, &task.asked),
+            (Produced::SessionState(_), Asked::SessionState { .. })
+                | (Produced::Continuation(_), Asked::Continuation { .. })
+                | (Produced::Digest(_), Asked::Digest { .. })
         )
     }
 
@@ -365,9 +342,9 @@ fn facts(task: &Task, outcome: &Result<Reply, FailedCall>) -> Option<ReplyFacts>
     let none = ReplyFacts {
         input: task_hash(task),
         text: None,
-        replaced: task.messages().iter().map(|message| message.tokens).sum(),
+        replaced: task.messages.iter().map(|message| message.tokens).sum(),
         written: 0,
-        bound: task.max_tokens(),
+        bound: task.max_tokens,
         unusable: None,
     };
     Some(match outcome {
@@ -452,19 +429,18 @@ impl Compactor for Metered<'_> {
 /// conversation contains the messages, so that it need not be hashed.
 fn task_hash(task: &Task) -> u64 {
     let mut hash = TextHash::default();
-    match task {
-        Task::SessionState { prompt, previous, .. } => {
-            hash.add(prompt);
+    hash.add(&task.prompt);
+    match &task.asked {
+        Asked::SessionState { previous } => {
             hash.add(&previous.as_ref().map_or_else(String::new, state_text));
         }
-        Task::Continuation { prompt, .. } => hash.add(prompt),
-        Task::Digest { prompt, rolling, known, .. } => {
-            hash.add(prompt);
+        Asked::Continuation { .. } => {}
+        Asked::Digest { rolling, known } => {
             hash.add(rolling.as_deref().unwrap_or_default());
             known.iter().for_each(|memory| hash.add(memory));
         }
     }
-    for message in task.messages() {
+    for message in &task.messages {
         hash.add(message.role.as_str());
         hash.add(&message.text);
     }
@@ -518,39 +494,19 @@ mod tests {
         Produced::Digest(Digest { summary: summary.to_owned(), memories })
     }
 
-    /// A task of each kind, with as many messages and bounds of their own.
+    /// A task of each kind.
     fn tasks() -> [Task; 3] {
-        let (prompt, messages) = (String::new, |count: usize| vec![message("m", 1); count]);
-        [
-            Task::SessionState {
-                prompt: prompt(),
-                messages: messages(1),
-                previous: None,
-                max_tokens: 20,
-            },
-            Task::Continuation {
-                prompt: prompt(),
-                messages: messages(2),
-                headings: Vec::new(),
-                live: Some(Live::default()),
-                max_tokens: 30,
-            },
-            Task::Digest {
-                prompt: prompt(),
-                messages: messages(3),
-                rolling: None,
-                known: Vec::new(),
-                max_tokens: 40,
-            },
-        ]
+        let kinds = [
+            Asked::SessionState { previous: None },
+            Asked::Continuation { headings: Vec::new(), live: Some(Live::default()) },
+            Asked::Digest { rolling: None, known: Vec::new() },
+        ];
+        kinds.map(|asked| Task { asked, ..digest("", None) })
     }
 
     #[test]
-    fn each_task_kind_gives_its_bound_and_messages() {
-        let tasks = tasks();
-        assert_eq!(tasks.each_ref().map(Task::max_tokens), [20, 30, 40]);
-        assert_eq!(tasks.each_ref().map(|task| task.messages().len()), [1, 2, 3]);
-        assert_eq!(tasks.each_ref().map(Task::is_live), [false, true, false]);
+    fn only_task_with_live_conversation_is_live() {
+        assert_eq!(tasks().each_ref().map(Task::is_live), [false, true, false]);
     }
 
     #[test]
@@ -635,19 +591,16 @@ mod tests {
     }
 
     fn digest(prompt: &str, rolling: Option<&str>) -> Task {
-        Task::Digest {
-            prompt: prompt.to_owned(),
-            messages: vec![message("hello", 300), message("there", 200)],
-            rolling: rolling.map(str::to_owned),
-            known: Vec::new(),
-            max_tokens: 90,
-        }
+        let messages = vec![message("hello", 300), message("there", 200)];
+        let asked = Asked::Digest { rolling: rolling.map(str::to_owned), known: Vec::new() };
+        Task { prompt: prompt.to_owned(), messages, max_tokens: 90, asked }
     }
 
     fn continuation(text: &str, live: Option<Live>) -> Task {
         let messages = vec![message(text, 10_000)];
         let prompt = "Go on.".to_owned();
-        Task::Continuation { prompt, messages, headings: Vec::new(), live, max_tokens: 500 }
+        let asked = Asked::Continuation { headings: Vec::new(), live };
+        Task { prompt, messages, max_tokens: 500, asked }
     }
 
     /// What is known of the reply to a task.

@@ -26,8 +26,8 @@ mod mechanisms;
 pub mod testkit;
 
 pub use compactor::{
-    CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Metered, ModelCall,
-    Produced, Reply, SessionState, Task, TaskMessage,
+    Asked, CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Metered,
+    ModelCall, Produced, Reply, SessionState, Task, TaskMessage,
 };
 pub use context::{
     AllHidden, Applied, Context, Entry, EntryId, InsertAt, Op, OpError, Recording, Sent, SentText,
@@ -38,12 +38,13 @@ pub use mechanism::{
     Record, StoredFile, Work,
 };
 #[doc(hidden)]
-pub use mechanisms::{BadAnswer, compression_stats, take_answer};
+pub use mechanisms::compression_stats;
+#[cfg(any(test, feature = "testkit"))]
+pub use mechanisms::take_answer;
 pub use mechanisms::{ITS_WORDS, MECHANISMS};
 pub use prompt::Prompt;
 pub use recovery::{
-    Archived, ArchivedSession, ByMeaning, Channel, Nearest, Past, RECOVERIES, RecoverySpec, Search,
-    Tool,
+    Archived, ArchivedSession, Channel, Past, RECOVERIES, RecoverySpec, Search, Tool,
 };
 pub use state::{Chain, ChainLink, ClosedSession, OpenSession, PastSession, StrategyState};
 pub use strategy::{

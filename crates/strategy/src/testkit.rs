@@ -15,7 +15,8 @@ use rand_chacha::rand_core::SeedableRng;
 use serde_json::Value as Json;
 
 use super::compactor::{
-    CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, SessionState, Task,
+    Asked, CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, SessionState,
+    Task,
 };
 use super::context::{Context, EntryId, Recording};
 use super::state::StrategyState;
@@ -135,15 +136,15 @@ impl Compactor for Scripted {
         if self.fails_at.contains(&call) {
             return Err(CompactorError::NoReply(format!("no reply: call {call} fails")).into());
         }
-        let produced = match task {
-            Task::SessionState { previous, .. } => {
+        let produced = match &task.asked {
+            Asked::SessionState { previous } => {
                 let mut state = previous.clone().unwrap_or_default();
                 state.logos.push(format!("fact {call}"));
                 state.conversation_summary = "They talked. It goes on.".to_owned();
                 Produced::SessionState(state)
             }
-            Task::Continuation { .. } => Produced::Continuation(format!("continuation {call}")),
-            Task::Digest { rolling, .. } => {
+            Asked::Continuation { .. } => Produced::Continuation(format!("continuation {call}")),
+            Asked::Digest { rolling, .. } => {
                 let before = rolling.iter().map(|r| format!("{r} ")).collect::<String>();
                 let memories = vec![format!("memory {call}")];
                 Produced::Digest(Digest { summary: format!("{before}summary {call}"), memories })
@@ -173,8 +174,8 @@ pub(crate) struct OffShape;
 #[async_trait]
 impl Compactor for OffShape {
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
-        let produced = match task {
-            Task::SessionState { .. } => Produced::Continuation("no state".to_owned()),
+        let produced = match task.asked {
+            Asked::SessionState { .. } => Produced::Continuation("no state".to_owned()),
             _ => Produced::SessionState(SessionState::default()),
         };
         Ok(free(produced))
@@ -255,7 +256,7 @@ impl Rig {
             Some(format!("{file}:{draft}\n1. Goal\n2. Files modified\n{{{{messages}}}}"))
         };
         let text = format!("{head}{stages}");
-        let strategy = Strategy::parse("test.toml", &text, &[], &prompt).unwrap();
+        let strategy = Strategy::parse(None, "test.toml", &text, &[], &prompt).unwrap();
         Self::of(strategy, window, Scaling::All, talk, compactor)
     }
 

@@ -55,7 +55,8 @@ fn brief_line(line: &str) -> String {
     beginning(&parts.join("`"), LINE).into()
 }
 
-fn beginning(text: &str, most: usize) -> Cow<'_, str> {
+/// At most so many characters of a text, with an ellipsis where there is more.
+pub fn beginning(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
         None => Cow::Borrowed(text),

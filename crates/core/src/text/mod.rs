@@ -23,7 +23,7 @@ pub mod words;
 pub use bounded::{Needle, NeedleSet, contains_bounded};
 pub use counted::{counted, form_for, grouped};
 pub use errors::{io_remedy, json_error, json_place, read_json};
-pub use excerpt::{brief, excerpt};
+pub use excerpt::{beginning, brief, excerpt};
 pub use generic::{is_framework, is_generic, is_usual_file, recompiled, restyled};
 pub use harmless::{harmless, harmless_data, is_command, is_plain, one_line};
 pub use identifiers::{

@@ -2,35 +2,41 @@
 //! results are ranked by meaning.
 
 use super::embedder::Embedder;
-use recap_strategy::{Archived, ByMeaning, Channel, Tool};
+use recap_strategy::{Archived, Channel, Tool};
 
 /// A recovery channel as the answerer uses it.
 #[derive(Clone, Copy)]
 pub struct Finder<'a> {
     channel: Channel<'a>,
-    meaning: Option<(&'a Embedder, &'static ByMeaning)>,
+    /// Tells how near sessions are in meaning; `None`: they are ranked by words.
+    embedder: Option<&'a Embedder>,
 }
 
 impl<'a> Finder<'a> {
     /// A channel that ranks by words.
     pub fn new(channel: Channel<'a>) -> Self {
-        Self { channel, meaning: None }
+        Self { channel, embedder: None }
     }
 
     /// A channel that ranks by meaning if it supports that and there is an
     /// embedder.
     pub fn by_meaning(channel: Channel<'a>, embedder: Option<&'a Embedder>) -> Self {
-        Self { channel, meaning: embedder.zip(channel.spec.by_meaning.as_ref()) }
+        match channel.spec.by_meaning {
+            Some(spec) if embedder.is_some() => {
+                Self { channel: Channel { spec, ..channel }, embedder }
+            }
+            _ => Self::new(channel),
+        }
     }
 
     /// The tools that the answerer may call.
     pub fn tools(&self) -> &'static [Tool] {
-        self.meaning.map_or_else(|| self.channel.tools(), |(_, by)| by.tools)
+        self.channel.tools()
     }
 
     /// Advice to the answerer on a good query.
     pub fn advice(&self) -> &'static str {
-        self.meaning.map_or(self.channel.spec.advice, |(_, by)| by.advice)
+        self.channel.spec.advice
     }
 
     /// The order of the results of a tool.
@@ -50,14 +56,14 @@ impl<'a> Finder<'a> {
     /// are not ranked by words instead, because the figures of a run must use
     /// one ranking.
     pub async fn call(&self, tool: &str, query: &str) -> Result<Vec<&'a Archived>, String> {
-        let Some((embedder, by)) = self.meaning else { return Ok(self.channel.call(tool, query)) };
+        let Some(embedder) = self.embedder else { return Ok(self.channel.call(tool, query)) };
         let past = self.channel.past;
         let summaries: Vec<&str> = past.sessions.iter().map(|s| &*s.summary.content).collect();
         if summaries.is_empty() {
             return Ok(Vec::new());
         }
         let nearness = embedder.nearness(query, &summaries).await?;
-        Ok((by.call)(past, tool, query, &nearness))
+        Ok((self.channel.spec.call)(past, tool, query, Some(&nearness)))
     }
 }
 

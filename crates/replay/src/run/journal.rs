@@ -55,10 +55,8 @@ pub(super) struct Content<T> {
 #[serde(deny_unknown_fields)]
 pub(super) struct CellLine<T> {
     /// Hash of the cell's requests, if it sent any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     requests: Option<String>,
     /// Hashes of the cell's bills.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     bills: Vec<String>,
     /// The cell without requests and bills.
     pub rest: T,
@@ -91,10 +89,6 @@ pub(super) struct Shared {
     requests: HashMap<String, Arc<Vec<RequestRow>>>,
     bills: HashMap<String, Arc<Bill>>,
 }
-
-/// Number of contents that a reader holds before it forgets those of earlier
-/// sessions. Earlier versions wrote each content once in a journal.
-const HELD: usize = 20_000;
 
 impl Shared {
     /// Writes a cell, after those of its requests and bills that no earlier cell
@@ -144,14 +138,6 @@ impl Shared {
         true
     }
 
-    /// Forgets what no cell can refer to that is written from now on.
-    fn forget(&mut self, line: &CellLine<Cell>) {
-        if self.begins(&line.rest) && self.requests.len() + self.bills.len() > HELD {
-            self.requests.retain(|hash, _| line.requests.as_ref() == Some(hash));
-            self.bills.retain(|hash, _| line.bills.contains(hash));
-        }
-    }
-
     /// Takes in a line: what cells share is kept, and a cell gets its own.
     fn take(&mut self, mut line: Line) -> Result<Line, String> {
         match &mut line {
@@ -162,7 +148,11 @@ impl Shared {
                 self.bills.insert(hash.clone(), Arc::clone(content));
             }
             Line::Cell(cell) => {
-                self.forget(cell);
+                // What the cells of earlier sessions share is written again for this one.
+                if self.begins(&cell.rest) {
+                    self.requests.retain(|hash, _| cell.requests.as_ref() == Some(hash));
+                    self.bills.retain(|hash, _| cell.bills.contains(hash));
+                }
                 if let CellOutcome::Done(rows) = &mut cell.rest.outcome {
                     if let Some(hash) = &cell.requests {
                         rows.requests = known(&self.requests, hash)?;

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::archive::{self, Agent, Memories};
 use super::folding::{kept_from, task_messages};
-use crate::compactor::{CompactorError, Digest, MESSAGES, Task, TaskMessage};
+use crate::compactor::{Asked, CompactorError, Digest, MESSAGES, Task, TaskMessage};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
@@ -317,12 +317,11 @@ impl Digester {
             ("existing_memories", archive::bullets(&known)),
             ("messages", MESSAGES.to_owned()),
         ]);
-        let task = Task::Digest {
+        let task = Task {
             prompt: self.prompt.render(&values),
             messages: chunk.messages.clone(),
-            rolling,
-            known,
             max_tokens: self.max_tokens,
+            asked: Asked::Digest { rolling, known },
         };
         host.compactor.digest(&task).await
     }
@@ -339,7 +338,7 @@ mod tests {
     use jiff::SignedDuration;
     use serde_json::json;
 
-    use crate::compactor::Task;
+    use crate::compactor::{Asked, Task};
     use crate::testkit::{Rig, Scripted, Talk, words};
     use recap_core::model::Role;
 
@@ -363,7 +362,7 @@ mod tests {
 
     fn digest(task: &Task) -> (&str, usize, Option<&str>, &[String]) {
         match task {
-            Task::Digest { prompt, messages, rolling, known, .. } => {
+            Task { prompt, messages, asked: Asked::Digest { rolling, known }, .. } => {
                 (prompt, messages.len(), rolling.as_deref(), known)
             }
             _ => panic!("a digest is asked for"),
@@ -593,9 +592,7 @@ mod tests {
         let mut rig = rig(talk, Arc::clone(&compactor));
         rig.finish();
         assert!(compactor.tasks().len() >= 2);
-        let Task::Digest { messages, .. } = &compactor.tasks()[1] else {
-            panic!("a digest is asked for");
-        };
+        let messages = &compactor.tasks()[1].messages;
         assert!(messages[0].text.starts_with(MARKER), "{:?}", messages[0].text);
         let markers = rig.sent().iter().filter(|(_, text)| text.starts_with(MARKER)).count();
         assert_eq!(markers, 1);

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::folding::{Cuts, Request, headings, live, recorded_before, task_messages};
-use super::gencode_session::{FileTools, Summary, counts, extract, session_file, stats};
-use crate::compactor::{CompactorError, MESSAGES, Task};
+use super::gencode_session::{Summary, counts, extract, session_file, stats};
+use crate::compactor::{Asked, CompactorError, MESSAGES, Task};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
@@ -49,8 +49,6 @@ struct Parameters {
     request: Request,
     /// Largest size of the reply, in tokens.
     max_tokens: u64,
-    #[serde(default)]
-    file_tools: FileTools,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -118,7 +116,8 @@ impl Continuation {
         }
         let live = is_live.then(|| live(context, host.compactor));
         let headings = headings(&self.prompt);
-        let task = Task::Continuation { prompt, messages, headings, live, max_tokens };
+        let asked = Asked::Continuation { headings, live };
+        let task = Task { prompt, messages, max_tokens, asked };
         host.compactor.text(&task).await
     }
 
@@ -136,7 +135,7 @@ impl Continuation {
             kind: "compaction".to_owned(),
             covering_messages: [place(range.first()), place(range.last())],
             content,
-            extraction: extract(context, range, &self.parameters.file_tools),
+            extraction: extract(context, range),
             generated_at: host.now.to_string(),
             estimated_tokens: Estimator::CharsOverFour.fallback(weight),
         }
@@ -196,7 +195,7 @@ mod tests {
 
     use serde_json::{Value as Json, json};
 
-    use crate::compactor::{Live, Task};
+    use crate::compactor::{Asked, Live, Task};
     use crate::testkit::{OffShape, Rig, Scripted, Talk, words};
     use recap_core::model::Role;
 
@@ -335,8 +334,12 @@ mod tests {
             let compactor = Scripted::failing_at([]);
             let mut rig = rig(turns(14), &[("request", request)], Arc::clone(&compactor));
             rig.finish();
-            let Task::Continuation { prompt, messages, headings, live, max_tokens } =
-                &compactor.tasks()[0]
+            let Task {
+                prompt,
+                messages,
+                max_tokens,
+                asked: Asked::Continuation { headings, live },
+            } = &compactor.tasks()[0]
             else {
                 panic!("a continuation is asked for");
             };
@@ -375,7 +378,7 @@ Be technical and specific. Use structured bullet points.";
         let live: Vec<&Live> = tasks
             .iter()
             .map(|task| match task {
-                Task::Continuation { live: Some(live), .. } => live,
+                Task { asked: Asked::Continuation { live: Some(live), .. }, .. } => live,
                 _ => panic!("a continuation is asked for"),
             })
             .collect();

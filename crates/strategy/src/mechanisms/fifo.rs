@@ -1,10 +1,8 @@
 //! FIFO truncation: drop the oldest until the rest fits.
 //!
 //! Source: Arachne, "drops the oldest messages entirely when the token budget
-//! is exceeded", its hard fallback above 85 %: `unit = "message"`. That a call
-//! goes together with its results, and that the newest message stays, is ours.
-//! So is `unit = "exchange"` (how-it-works §18), which never cuts a session
-//! with one user message.
+//! is exceeded", its hard fallback above 85 %. That a call goes together with
+//! its results, and that the newest message stays, is ours (how-it-works §18).
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,96 +11,36 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::context::{Context, EntryId, Op};
-use crate::mechanism::{Host, Mechanism, MechanismError, MechanismSpec, Outcome, Work};
+use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 use recap_core::model::{MessageIndex, Role};
 use recap_core::tokens::{Weight, WeightTree};
 
-/// Hides the oldest exchanges or messages.
+/// Hides the oldest messages.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "fifo",
-    summary: "Drops the oldest exchanges, or the oldest messages, until under target; the newest stays",
+    summary: "Drops the oldest messages, a call with its results, until under target; the newest stays",
     is_view: true,
-    build: |build| {
-        let parameters = build.read::<Parameters>()?;
-        if parameters.keep_first_user && parameters.unit == Unit::Exchange {
-            return Err("`keep_first_user` belongs to `unit = \"message\"`".into());
-        }
-        Ok(match parameters.unit {
-            Unit::Exchange => Box::new(ByExchange),
-            Unit::Message => {
-                Box::new(ByMessage { keep_first_user: parameters.keep_first_user, groups: None })
-            }
-        })
-    },
+    build: |build| Ok(Box::new(build.read::<Fifo>()?)),
     ..MechanismSpec::PLAIN
 };
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
-    #[serde(default)]
-    unit: Unit,
+struct Fifo {
     /// Whether the first user message always stays.
     #[serde(default)]
     keep_first_user: bool,
-}
-
-/// The unit that is dropped at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Unit {
-    /// A user message and all up to the next one.
-    #[default]
-    Exchange,
-    /// A message, or a call with its results (Arachne: "the oldest messages").
-    Message,
-}
-
-/// By how much the context is too large, as the strategy estimates it.
-fn excess(host: &Host<'_>) -> u64 {
-    host.believed.unwrap_or(0).saturating_sub(host.target)
-}
-
-#[derive(Clone)]
-struct ByExchange;
-
-#[async_trait]
-impl Mechanism for ByExchange {
-    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
-        let Work { context, host, .. } = work;
-        let excess = excess(host);
-        if excess == 0 {
-            return Ok(Outcome::default());
-        }
-        // Cutting before exchange k drops exchanges 0..k; the first cut that
-        // drops enough is found by bisection, since dropped sizes only grow.
-        let hidden = Sums::new(hidden(context).map(|index| (index, weight(context, index))));
-        let freed = |cut: MessageIndex| {
-            let unsent = context.hidden_weight_before(cut) + hidden.before(cut);
-            host.size(context.recorded_weight_before(cut) - unsent)
-        };
-        let exchanges = context.exchanges();
-        let first = exchanges.partition_point(|start| freed(*start) < excess);
-        let before = exchanges.get(first).or(exchanges.last()).copied().unwrap_or(0);
-        if before > 0 {
-            context.apply(Op::Hide { before, except: Vec::new(), also: Vec::new() })?;
-        }
-        Ok(Outcome::default())
-    }
-}
-
-#[derive(Clone)]
-struct ByMessage {
-    keep_first_user: bool,
     /// Computed at the first run.
+    #[serde(skip)]
     groups: Option<Groups>,
 }
 
 #[async_trait]
-impl Mechanism for ByMessage {
+impl Mechanism for Fifo {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         let Work { context, host, .. } = work;
-        let excess = excess(host);
+        // By how much the context is too large, as the strategy estimates it.
+        let excess = host.believed.unwrap_or(0).saturating_sub(host.target);
         let newest = context.stored().rev().find_map(EntryId::index);
         let Some(newest) = newest.filter(|_| excess > 0) else {
             return Ok(Outcome::default());
@@ -136,7 +74,7 @@ impl Mechanism for ByMessage {
     }
 }
 
-impl ByMessage {
+impl Fifo {
     /// Messages that always stay: the newest with its group, and the first user
     /// message where the strategy says so. What an earlier stage hides is not
     /// shown again.

@@ -8,11 +8,12 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use crate::context::{Context, EntryId};
 use crate::state::StrategyState;
+use recap_core::model::call::{CallEffect, Change, ChangeKind};
 use recap_core::model::{Block, Message, Role};
 
 /// A summary as in GenCode's `ConversationSummary`.
@@ -151,27 +152,6 @@ const DECISION_PHRASES: [&str; 3] = ["decided", "chose", "will use"];
 const TELLING_ARGUMENTS: &str = "file_path path notebook_path filename command cmd pattern query url \
     description prompt name";
 
-/// The tools that write files, and the arguments that hold the path.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct FileTools {
-    /// Names of write and edit tools.
-    pub tools: Vec<String>,
-    /// Names of arguments that hold a path.
-    pub path_arguments: Vec<String>,
-}
-
-impl Default for FileTools {
-    fn default() -> Self {
-        let tools = "Write Edit MultiEdit NotebookEdit write edit write_file edit_file apply_patch \
-                     str_replace str_replace_editor str_replace_based_edit_tool create_file replace";
-        let paths = "file_path path notebook_path filename target_file";
-        let [tools, path_arguments] =
-            [tools, paths].map(|names| names.split(' ').map(str::to_owned).collect());
-        Self { tools, path_arguments }
-    }
-}
-
 /// How often a tool was used, and its main uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -197,7 +177,7 @@ pub(super) struct Extraction {
 }
 
 /// Reads the recorded messages of a range.
-pub(super) fn extract(context: &Context, range: &[EntryId], files: &FileTools) -> Extraction {
+pub(super) fn extract(context: &Context, range: &[EntryId]) -> Extraction {
     let mut extraction = Extraction::default();
     let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for index in range.iter().filter_map(|id| id.index()) {
@@ -209,14 +189,11 @@ pub(super) fn extract(context: &Context, range: &[EntryId], files: &FileTools) -
             match block {
                 Block::Text { text } if spoken => decisions(text, &mut extraction.key_decisions),
                 Block::ToolCall { name, arguments, .. } => {
-                    let writes = files.tools.contains(name);
-                    if writes {
-                        for path in paths(arguments, files) {
-                            push_new(&mut extraction.files_modified, path);
-                        }
+                    let paths = modified(arguments);
+                    uses.entry(name.clone()).or_default().push(describe(arguments, &paths));
+                    for path in paths {
+                        push_new(&mut extraction.files_modified, path);
                     }
-                    let described = describe(arguments, files, writes);
-                    uses.entry(name.clone()).or_default().push(described);
                 }
                 _ => {}
             }
@@ -227,32 +204,18 @@ pub(super) fn extract(context: &Context, range: &[EntryId], files: &FileTools) -
     extraction
 }
 
-/// The paths that a write or edit call names.
-fn paths(arguments: &Json, files: &FileTools) -> Vec<String> {
-    let mut found = Vec::new();
-    for key in &files.path_arguments {
-        if let Some(path) = arguments.get(key).and_then(Json::as_str) {
-            push_new(&mut found, path.to_owned());
-        }
-    }
-    if found.is_empty() {
-        let texts = arguments.as_object().into_iter().flat_map(|map| map.values());
-        for text in texts.chain([arguments]).filter_map(Json::as_str) {
-            patched(text).for_each(|path| push_new(&mut found, path.to_owned()));
-        }
-    }
-    found
+/// The files that a call writes, edits, moves or deletes ("from Write and Edit").
+fn modified(arguments: &Json) -> Vec<String> {
+    let CallEffect::Changed(changes) = CallEffect::of(arguments) else { return Vec::new() };
+    let files = changes.into_iter().flat_map(|Change { path, kind, .. }| {
+        let to = if let ChangeKind::Moved(to) = kind { Some(to) } else { None };
+        [path].into_iter().chain(to)
+    });
+    files.collect()
 }
 
-/// The files in a patch of the `*** Update File:` form.
-fn patched(text: &str) -> impl Iterator<Item = &str> {
-    const HEADS: [&str; 4] =
-        ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
-    text.lines().filter_map(|line| HEADS.iter().find_map(|head| line.strip_prefix(head)))
-}
-
-fn describe(arguments: &Json, files: &FileTools, writes: bool) -> String {
-    if writes && let Some(path) = paths(arguments, files).first() {
+fn describe(arguments: &Json, modified: &[String]) -> String {
+    if let Some(path) = modified.first() {
         return cut(&format!("Modified {path}"));
     }
     let telling = TELLING_ARGUMENTS.split(' ').find_map(|key| arguments.get(key)?.as_str());
@@ -333,19 +296,19 @@ mod tests {
     }
 
     #[test]
-    fn call_files_come_from_arguments_or_else_patch() {
-        let files = FileTools::default();
-        let of = |arguments: Json| paths(&arguments, &files);
-        let both = serde_json::json!({"file_path": "a.rs", "path": "b.rs", "text": "c.rs"});
-        assert_eq!(of(both.clone()), ["a.rs", "b.rs"]);
-        let patch = "*** Update File: a.rs\n*** Move to: b.rs\n+ *** Add File: c.rs\n\
-                     *** Delete File: a.rs";
-        assert_eq!(of(serde_json::json!({ "input": patch })), ["a.rs", "b.rs"]);
-        assert_eq!(of(serde_json::json!(patch)), ["a.rs", "b.rs"]);
-        assert_eq!(describe(&both, &files, true), "Modified a.rs");
-        assert_eq!(describe(&both, &files, false), "a.rs");
-        assert_eq!(describe(&serde_json::json!({"x": 1, "y": "any"}), &files, true), "any");
-        let long = serde_json::json!({"command": format!("{}\nmore", "é".repeat(201))});
-        assert_eq!(describe(&long, &files, false), "é".repeat(200));
+    fn calls_are_described_by_file_or_telling_argument() {
+        let of = |arguments: Json| {
+            let files = modified(&arguments);
+            (describe(&arguments, &files), files)
+        };
+        let edit = json!({"file_path": "a.rs", "old_string": "x", "new_string": "y"});
+        assert_eq!(of(edit), ("Modified a.rs".to_owned(), vec!["a.rs".to_owned()]));
+        let patch = "*** Begin Patch\n*** Update File: a.rs\n*** Move to: b.rs\n*** Add File: c.rs";
+        let files = ["a.rs", "b.rs", "c.rs"].map(str::to_owned).to_vec();
+        assert_eq!(of(json!({ "input": patch })), ("Modified a.rs".to_owned(), files));
+        assert_eq!(of(json!({"file_path": "a.rs"})), ("a.rs".to_owned(), Vec::new()));
+        assert_eq!(of(json!({"x": 1, "y": "any"})).0, "any");
+        let long = json!({"command": format!("{}\nmore", "é".repeat(201))});
+        assert_eq!(of(long).0, "é".repeat(200));
     }
 }

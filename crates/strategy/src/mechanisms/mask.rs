@@ -250,17 +250,13 @@ fn line_count(text: &str) -> usize {
 
 // Shortens a long text to its two ends.
 
-/// How much of a text stays at either end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// How much of a text stays at either end, in characters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Clip {
-    /// The unit of both lengths.
-    pub unit: Unit,
     /// Length of the beginning that is kept.
-    #[serde(default)]
     pub head: usize,
     /// Length of the end that is kept.
-    #[serde(default)]
     pub tail: usize,
 }
 
@@ -268,55 +264,21 @@ impl Clip {
     /// Whether a text of this many UTF-16 units is certainly short enough: it
     /// cannot have more characters.
     fn is_surely_short(self, units: u64) -> bool {
-        self.unit == Unit::Characters && units <= (self.head + self.tail) as u64
+        units <= (self.head + self.tail) as u64
     }
-}
-
-/// The unit in which a text is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Unit {
-    /// Unicode scalar values.
-    Characters,
-    /// Lines of the text.
-    Lines,
 }
 
 /// The two ends with a marker between them; `None` where they cover the whole text.
 pub(super) fn clipped(text: &str, clip: Clip, marker: &str) -> Option<String> {
-    let (head, tail) = match clip.unit {
-        Unit::Characters => {
-            let starts = || text.char_indices().map(|(at, _)| at);
-            let count = text.chars().count();
-            ends((starts(), starts().rev(), count), clip, text.len())?
-        }
-        Unit::Lines => {
-            let ends_of_lines = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-            let starts = std::iter::once(0).chain(ends_of_lines).filter(|&at| at < text.len());
-            let starts: Vec<usize> = starts.collect();
-            let known = starts.iter().copied();
-            ends((known.clone(), known.rev(), starts.len()), clip, text.len())?
-        }
+    text.chars().count().checked_sub(clip.tail).filter(|&at| at > clip.head)?;
+    let (head, _) = text.char_indices().nth(clip.head)?;
+    let tail = match clip.tail {
+        0 => text.len(),
+        kept => text.char_indices().rev().nth(kept - 1)?.0,
     };
     let (head, tail) = (text[..head].trim_end_matches('\n'), &text[tail..]);
     let parts = [head, marker, tail].into_iter().filter(|part| !part.is_empty());
     Some(parts.collect::<Vec<_>>().join("\n"))
-}
-
-/// Where the beginning ends and where the end begins, of a text with so many
-/// pieces that start there, from either side.
-fn ends(
-    (mut starts, mut from_behind, count): (
-        impl Iterator<Item = usize>,
-        impl Iterator<Item = usize>,
-        usize,
-    ),
-    clip: Clip,
-    length: usize,
-) -> Option<(usize, usize)> {
-    count.checked_sub(clip.tail).filter(|&at| at > clip.head)?;
-    let tail = clip.tail.checked_sub(1).map_or(Some(length), |before| from_behind.nth(before));
-    Some((starts.nth(clip.head)?, tail?))
 }
 
 #[cfg(test)]
@@ -328,10 +290,6 @@ mod tests {
     use super::*;
     use crate::testkit::{Rig, Scripted, Talk, words};
 
-    fn clip(unit: Unit, head: usize, tail: usize) -> Clip {
-        Clip { unit, head, tail }
-    }
-
     #[test]
     fn last_line_counts_with_or_without_its_end() {
         for text in ["", "one", "one\n", "\n", "one\n\ntwo", "one\r\ntwo\r\n"] {
@@ -340,29 +298,25 @@ mod tests {
     }
 
     #[test]
-    fn text_ends_are_counted_in_lines_or_whole_characters() {
-        for (text, unit, head, tail, expected) in [
-            ("a\nb\nc\nd\n", Unit::Lines, 0, 2, Some("[cut]\nc\nd\n")),
-            ("a\nb\nc\nd\n", Unit::Lines, 1, 1, Some("a\n[cut]\nd\n")),
-            ("a\nb\nc\nd\n", Unit::Lines, 1, 0, Some("a\n[cut]")),
-            ("a\nb\nc\nd\n", Unit::Lines, 1, 3, None),
-            ("a\nb\nc\nd\n", Unit::Lines, 9, 0, None),
-            ("", Unit::Lines, 0, 0, None),
-            ("äbcdü", Unit::Characters, 1, 1, Some("ä\n[cut]\nü")),
-            ("äbcdü", Unit::Characters, 0, 2, Some("[cut]\ndü")),
-            ("äbcdü", Unit::Characters, 2, 0, Some("äb\n[cut]")),
-            ("äbcdü", Unit::Characters, 2, 3, None),
+    fn text_ends_are_counted_in_whole_characters() {
+        for (text, head, tail, expected) in [
+            ("a\nb\nc\nd\n", 2, 2, Some("a\n[cut]\nd\n")),
+            ("", 0, 0, None),
+            ("äbcdü", 1, 1, Some("ä\n[cut]\nü")),
+            ("äbcdü", 0, 2, Some("[cut]\ndü")),
+            ("äbcdü", 2, 0, Some("äb\n[cut]")),
+            ("äbcdü", 2, 3, None),
+            ("äbcdü", 9, 0, None),
         ] {
-            let cut = clipped(text, clip(unit, head, tail), "[cut]");
+            let cut = clipped(text, Clip { head, tail }, "[cut]");
             assert_eq!(cut.as_deref(), expected, "{text}: {head}, {tail}");
         }
     }
 
     #[test]
     fn text_of_few_enough_units_is_surely_short() {
-        let ends = clip(Unit::Characters, 2, 3);
+        let ends = Clip { head: 2, tail: 3 };
         assert!(ends.is_surely_short(5) && !ends.is_surely_short(6));
-        assert!(!clip(Unit::Lines, 2, 3).is_surely_short(5), "lines are counted in the text");
     }
 
     // The mechanism `mask`, parameter by parameter.
@@ -478,13 +432,10 @@ mod tests {
         let marker = "keep_results = 1\nmarker = \"[{{lines}} lines of {{tool}}]\"\n";
         assert_eq!(text(marker), "[4 lines of read]");
         let clip = |clip: &str| text(&format!("{marker}clip = {clip}"));
-        assert_eq!(clip("{ unit = \"lines\", tail = 2 }"), "[4 lines of read]\nthree\nfour");
-        assert_eq!(
-            clip("{ unit = \"characters\", head = 3, tail = 4 }"),
-            "one\n[4 lines of read]\nfour"
-        );
+        assert_eq!(clip("{ tail = 10 }"), "[4 lines of read]\nthree\nfour");
+        assert_eq!(clip("{ head = 3, tail = 4 }"), "one\n[4 lines of read]\nfour");
         // Both ends are all of it: nothing changes.
-        assert_eq!(clip("{ unit = \"lines\", head = 1, tail = 3 }"), lines);
+        assert_eq!(clip("{ head = 4, tail = 14 }"), lines);
     }
 
     #[test]

@@ -10,7 +10,6 @@ mod archive;
 mod chunked_summary;
 mod command;
 mod continuation;
-mod empty;
 mod fifo;
 mod folding;
 mod gencode_session;
@@ -32,8 +31,8 @@ mod trim;
 
 use super::mechanism::MechanismSpec;
 
-#[doc(hidden)]
-pub use command::{BadAnswer, take_answer};
+#[cfg(any(test, feature = "testkit"))]
+pub use command::take_answer;
 pub(crate) use command::{SPEC as COMMAND, named_files};
 #[doc(hidden)]
 pub use gencode_session::compression_stats;
@@ -53,7 +52,6 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &chunked_summary::SPEC,
     &command::SPEC,
     &continuation::SPEC,
-    &empty::SPEC,
     &fifo::SPEC,
     &saver::FILTER,
     &guidance::SPEC,
@@ -95,7 +93,7 @@ mod tests {
             let role = Arc::<Scripted>::clone(&compactor);
             let rig = if scaled { Rig::scaled } else { Rig::new };
             rig("continuation", &[], 10_000, talk, role).finish();
-            compactor.tasks()[0].max_tokens()
+            compactor.tasks()[0].max_tokens
         };
         // 1,500 tokens of 200,000 are 75 of 10,000.
         assert_eq!((bound(true), bound(false)), (75, 1_500));
@@ -109,7 +107,7 @@ mod tests {
         let talk = talk.result("c", &output).assistant("done").user("so").assistant("ok");
         let mask = "[[stage]]\nmechanism = \"mask\"\nat = \"request\"\nwhen = \"always\"\n\
                     keep_turns = 1\nmarker = \"…\"\n\
-                    clip = { unit = \"characters\", head = 20, tail = 8 }";
+                    clip = { head = 20, tail = 8 }";
         // The window is half the native one, so 10 and 4 of 20 and 8 stay.
         let mut rig = Rig::stages(mask, 500, talk, Scripted::failing_at([]));
         rig.finish();

@@ -19,6 +19,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::mechanism::BuildError;
 use recap_core::text::is_command;
 
 /// Separates an error from the program's last output, which may quote the
@@ -26,11 +27,22 @@ use recap_core::text::is_command;
 pub const ITS_WORDS: &str = "; its words: ";
 
 /// Longest timeout in seconds: a day.
-pub(super) const LONGEST_WAIT: f64 = 86_400.0;
+const LONGEST_WAIT: f64 = 86_400.0;
 
-/// A timeout as written; `None` where it is no number of seconds above 0, or longer than a day.
-pub(super) fn timeout_of(seconds: f64) -> Option<Duration> {
-    (seconds > 0.0 && seconds <= LONGEST_WAIT).then(|| Duration::from_secs_f64(seconds))
+/// Refuses a timeout that is no number of seconds above 0, or longer than a day.
+pub(super) fn check_timeout(seconds: f64) -> Result<(), BuildError> {
+    if seconds > 0.0 && seconds <= LONGEST_WAIT {
+        return Ok(());
+    }
+    Err(format!("a timeout is a number of seconds above 0, at most {LONGEST_WAIT}").into())
+}
+
+/// Refuses a command that names no program.
+pub(super) fn check_command(command: &[String]) -> Result<(), BuildError> {
+    match command.first() {
+        Some(program) if !program.is_empty() => Ok(()),
+        _ => Err("`command` must name a program, such as [\"python3\", \"mine.py\"]".into()),
+    }
 }
 
 /// A program's output on one line, without control characters.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::compactor::{CallUsage, ModelCall};
 use crate::context::{Context, EntryId, InsertAt, Op, OpError};
 use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
-use recap_core::model::{CallId, Piece, RecordedCall, RecordedCompaction, Role};
+use recap_core::model::{CLEARED, CallId, Piece, RecordedCall, RecordedCompaction, Role};
 use recap_core::tokens::Counter;
 
 /// Repeats what the recorded agent did.
@@ -20,25 +20,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Recorded {
-    /// The text that replaces a cleared result.
-    cleared_marker: String,
-    /// What to do with a compaction whose summary cannot be read.
-    #[serde(default)]
-    unreadable: Unreadable,
-}
-
-/// What to do with a compaction whose summary cannot be read.
-#[derive(Clone, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Unreadable {
-    /// The row fails: it would show a context that the agent did not have.
-    #[default]
-    Fail,
-    /// The covered messages are dropped without a replacement. The sizes of
-    /// such contexts are useful where a separate fit estimates what is missing.
-    Drop,
-}
+struct Recorded {}
 
 #[async_trait]
 impl Mechanism for Recorded {
@@ -47,11 +29,12 @@ impl Mechanism for Recorded {
         let Some(compaction) = host.recorded else {
             return Ok(Outcome::default());
         };
-        if let (Some(reason), Unreadable::Fail) = (&compaction.unreadable, &self.unreadable) {
+        // A row without the summary would show a context that the agent did not have.
+        if let Some(reason) = &compaction.unreadable {
             let problem = format!("the recording cannot be repeated: {reason}");
             return Err(MechanismError::Outside(problem));
         }
-        self.clear(context, compaction)?;
+        clear(context, compaction)?;
         let gives_way = |id: &EntryId| id.index().is_none_or(|index| !compaction.keeps(index));
         let range: Vec<EntryId> = context.stored().filter(gives_way).collect();
         if range.is_empty() || !compaction.folds() {
@@ -66,7 +49,7 @@ impl Mechanism for Recorded {
             context.size_written(&written, tokens);
         }
         let on_record = compaction.call.as_ref().map(call);
-        let estimated = || estimated(compaction, before, &context.recording().counter, put_back);
+        let estimated = || estimated(compaction, before, &context.recording().counter);
         let took_ms = match &on_record {
             // The call says how long it took.
             Some(call) if call.latency_ms.is_some() => compaction.duration_ms,
@@ -77,21 +60,19 @@ impl Mechanism for Recorded {
     }
 }
 
-impl Recorded {
-    /// Clears results as a micro-compaction did.
-    fn clear(&self, context: &mut Context, boundary: &RecordedCompaction) -> Result<(), OpError> {
-        let calls = &context.recording().calls;
-        let cleared: Vec<CallId> = (0u32..)
-            .zip(calls.iter())
-            .filter(|(_, call)| boundary.cleared.contains(&call.id))
-            .filter(|(_, call)| call.result.is_some_and(|r| context.contains(EntryId::message(r))))
-            .map(|(at, _)| CallId(at))
-            .collect();
-        for call in cleared {
-            context.apply(Op::EditResult(call, self.cleared_marker.clone()))?;
-        }
-        Ok(())
+/// Clears results as a micro-compaction did.
+fn clear(context: &mut Context, boundary: &RecordedCompaction) -> Result<(), OpError> {
+    let calls = &context.recording().calls;
+    let cleared: Vec<CallId> = (0u32..)
+        .zip(calls.iter())
+        .filter(|(_, call)| boundary.cleared.contains(&call.id))
+        .filter(|(_, call)| call.result.is_some_and(|r| context.contains(EntryId::message(r))))
+        .map(|(at, _)| CallId(at))
+        .collect();
+    for call in cleared {
+        context.apply(Op::EditResult(call, CLEARED.to_owned()))?;
     }
+    Ok(())
 }
 
 /// Consecutive texts, after a message that was kept.
@@ -162,20 +143,10 @@ fn call(recorded: &RecordedCall) -> ModelCall {
 }
 
 /// What a call costs that wrote a summary and is not on record: as in every other row it reads
-/// the live conversation of `before` tokens, and writes the summary. Of one that cannot be read
-/// the size is known where the provider counted what it `put_back`. Without a summary no model
+/// the live conversation of `before` tokens, and writes the summary. Without a summary no model
 /// was called.
-fn estimated(
-    compaction: &RecordedCompaction,
-    before: u64,
-    counter: &Counter,
-    put_back: Option<u64>,
-) -> Option<ModelCall> {
-    let output = match (&compaction.summary, &compaction.unreadable) {
-        (Some(summary), _) => counter.count(summary),
-        (None, Some(_)) => put_back.unwrap_or(0),
-        (None, None) => return None,
-    };
+fn estimated(compaction: &RecordedCompaction, before: u64, counter: &Counter) -> Option<ModelCall> {
+    let output = counter.count(compaction.summary.as_ref()?);
     let usage = CallUsage { input: before, output };
     Some(ModelCall { usage, latency_ms: None, recorded: false, live: true, reply: None })
 }
@@ -188,21 +159,17 @@ mod tests {
     #[test]
     fn call_that_is_not_on_record_reads_conversation_and_writes_summary() {
         let counter = Counter::default();
-        let of = |compaction: &RecordedCompaction, put_back| {
-            let made = estimated(compaction, 5_000, &counter, put_back)?;
+        let of = |compaction: &RecordedCompaction| {
+            let made = estimated(compaction, 5_000, &counter)?;
             assert!(made.live && !made.recorded && made.latency_ms.is_none());
             Some((made.usage.input, made.usage.output))
         };
         let summary = Some("The port is 8417, and no other.".to_owned());
         let told = RecordedCompaction { summary, ..RecordedCompaction::default() };
         let words = counter.count("The port is 8417, and no other.");
-        assert_eq!(of(&told, Some(900)), Some((5_000, words)));
-        let unreadable = Some("encrypted".to_owned());
-        let secret = RecordedCompaction { unreadable, ..RecordedCompaction::default() };
-        assert_eq!(of(&secret, Some(900)), Some((5_000, 900)));
-        assert_eq!(of(&secret, None), Some((5_000, 0)));
+        assert_eq!(of(&told), Some((5_000, words)));
         // Messages were dropped, and nothing was written.
-        assert_eq!(of(&RecordedCompaction::default(), Some(900)), None);
+        assert_eq!(of(&RecordedCompaction::default()), None);
     }
 
     /// A call that read most of its prompt went on from the live conversation.
@@ -281,11 +248,9 @@ mod tests {
         context.apply(Op::Evict(vec![EntryId::message(5), EntryId::message(6)])).unwrap();
         let cleared = vec!["a".to_owned(), "c".to_owned()];
         let boundary = RecordedCompaction { cleared, ..RecordedCompaction::default() };
-        let mechanism =
-            Recorded { cleared_marker: "gone".to_owned(), unreadable: Unreadable::Fail };
-        mechanism.clear(&mut context, &boundary).unwrap();
+        clear(&mut context, &boundary).unwrap();
         let text = |at| context.entry(EntryId::message(at)).unwrap().text.to_owned();
-        assert_eq!((text(2), text(4)), ("gone".to_owned(), "long".to_owned()));
+        assert_eq!((&*text(2), &*text(4)), (CLEARED, "long"));
         assert!(!context.is_edited(EntryId::message(6)));
     }
 }

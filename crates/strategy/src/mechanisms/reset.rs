@@ -228,7 +228,7 @@ mod tests {
         let large = Scripted::failing_at([]);
         let to = "a reset without the memories of 1 of 2".to_owned();
         assert_eq!(actual(&large), (to, "part 2 is too large".to_owned(), 1));
-        assert_eq!(large.tasks()[0].messages().len(), 2);
+        assert_eq!(large.tasks()[0].messages.len(), 2);
         let to = "a reset without the memories of 2 of 2".to_owned();
         let failed = actual(&Scripted::failing_at([0]));
         assert_eq!(failed, (to, "no reply: call 0 fails".to_owned(), 0));

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 use super::folding::{Cuts, headings, kept_from, recorded_before, task_messages};
 use super::notices::{Makeup, compacted};
-use crate::compactor::{CompactorError, MESSAGES, Task};
+use crate::compactor::{Asked, CompactorError, MESSAGES, Task};
 use crate::context::{Context, EntryId, InsertAt, Op, OpError};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
@@ -356,12 +356,11 @@ impl Writer {
             message.tokens = context.recording().sizes.messages[index as usize].tokens;
         }
         let values = BTreeMap::from([("messages", MESSAGES.to_owned())]);
-        let task = Task::Continuation {
+        let task = Task {
             prompt: self.prompt.render(&values),
             messages,
-            headings: headings(&self.prompt),
-            live: None,
             max_tokens: self.max_tokens,
+            asked: Asked::Continuation { headings: headings(&self.prompt), live: None },
         };
         host.compactor.text(&task).await
     }

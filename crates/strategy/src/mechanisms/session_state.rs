@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use super::folding::{Cuts, set_note, task_messages};
-use crate::compactor::{MESSAGES, SessionState, Task};
+use crate::compactor::{Asked, MESSAGES, SessionState, Task};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
     Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, StoredFile, Work,
@@ -169,11 +169,11 @@ impl Folder {
                 (self.merge_prompt.render(&values), self.parameters.reserve)
             }
         };
-        Task::SessionState {
+        Task {
             prompt,
             messages: task_messages(context, range),
-            previous,
             max_tokens: bound.saturating_sub(frame_tokens(context)).max(1),
+            asked: Asked::SessionState { previous },
         }
     }
 
@@ -278,7 +278,7 @@ mod tests {
 
     use serde_json::{Value as Json, json};
 
-    use crate::compactor::{MESSAGES, Task};
+    use crate::compactor::{Asked, MESSAGES, Task};
     use crate::context::EntryId;
     use crate::testkit::{OffShape, Rig, Scripted, Talk, words};
     use recap_core::model::Role;
@@ -594,7 +594,8 @@ mod tests {
         assert_eq!(rig.ledger(), "ffffffvvvvv");
         assert_eq!(rig.sent().len(), 7, "one pair, not two");
         assert_eq!(state_of(&rig)["logos"], json!(["fact 0", "fact 1"]));
-        let Task::SessionState { prompt, messages, previous, max_tokens } = &compactor.tasks()[1]
+        let Task { prompt, messages, max_tokens, asked: Asked::SessionState { previous } } =
+            &compactor.tasks()[1]
         else {
             panic!("a SessionState is asked for");
         };
@@ -629,7 +630,9 @@ drop anything contradicted or no longer applicable. Do not duplicate entries."#;
         let compactor = Scripted::failing_at([]);
         let mut rig = rig(long_talk(3), Arc::clone(&compactor));
         rig.finish();
-        let Task::SessionState { prompt, previous, max_tokens, .. } = &compactor.tasks()[0] else {
+        let Task { prompt, max_tokens, asked: Asked::SessionState { previous }, .. } =
+            &compactor.tasks()[0]
+        else {
             panic!("a SessionState is asked for");
         };
         let seed = r#"You are a conversation state compiler. Analyze the following conversation

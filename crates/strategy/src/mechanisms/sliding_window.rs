@@ -17,19 +17,14 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     name: "sliding-window",
     summary: "Sends the preamble and the last N messages",
     is_view: true,
-    build: |build| {
-        let parameters = build.read::<Parameters>()?;
-        if parameters.last == 0 {
-            return Err("`last` must be at least 1".into());
-        }
-        Ok(Box::new(parameters))
-    },
+    build: |build| Ok(Box::new(build.read::<Parameters>()?)),
     ..MechanismSpec::PLAIN
 };
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
+    /// None: the control without history, the lowest result of every measure.
     last: u32,
     #[serde(default = "super::yes")]
     keep_pairs: bool,

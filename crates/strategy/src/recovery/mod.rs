@@ -120,24 +120,9 @@ pub struct Past<'a> {
 }
 
 /// The results of a tool for a query; none for a tool of another channel. Linear in the text of
-/// the past.
-pub type Search = for<'a> fn(Past<'a>, &str, &str) -> Vec<&'a Archived>;
-
-/// The results of a tool, given the similarity of each closed session to the
-/// query, in the order of [`Past::sessions`]: larger is nearer.
-pub type Nearest = for<'a> fn(Past<'a>, &str, &str, &[f64]) -> Vec<&'a Archived>;
-
-/// The variant of a channel where embeddings tell how similar a summary is to a
-/// query. Everything that is not listed here stays the same.
-#[derive(Clone, Copy, Debug)]
-pub struct ByMeaning {
-    /// The same tools by the same names, with their descriptions for this variant.
-    pub tools: &'static [Tool],
-    /// Advice for writing a good query in this variant.
-    pub advice: &'static str,
-    /// Searches: past, tool, query, and similarities.
-    pub call: Nearest,
-}
+/// the past. By meaning, it is given how near each of [`Past::sessions`] is to the query: larger
+/// is nearer.
+pub type Search = for<'a> fn(Past<'a>, &str, &str, Option<&[f64]>) -> Vec<&'a Archived>;
 
 /// A channel that recovers what was dropped: one file, one constant, one line in [`RECOVERIES`].
 #[derive(Debug)]
@@ -155,9 +140,9 @@ pub struct RecoverySpec {
     /// Whether a whole question is a good query, because results are ranked by
     /// all of its words; otherwise a query is one word.
     pub takes_questions: bool,
-    /// How closed sessions are ranked by meaning instead of by words; `None`
-    /// where the channel does not support it.
-    pub by_meaning: Option<ByMeaning>,
+    /// The same channel where embeddings rank closed sessions by meaning instead of by
+    /// words; `None` where it does not support that.
+    pub by_meaning: Option<&'static RecoverySpec>,
     /// The implementation of the channel.
     pub call: Search,
 }
@@ -204,7 +189,7 @@ impl<'a> Channel<'a> {
 
     /// The results of a tool.
     pub fn call(&self, tool: &str, query: &str) -> Vec<&'a Archived> {
-        (self.spec.call)(self.past, tool, query)
+        (self.spec.call)(self.past, tool, query, None)
     }
 }
 

@@ -18,7 +18,7 @@ pub static SPEC: RecoverySpec = RecoverySpec {
     order: "newest first",
     takes_questions: false,
     by_meaning: None,
-    call: |past, tool, query| found(past, &GENERIC, tool, given(query)),
+    call: |past, tool, query, _| found(past, &GENERIC, tool, given(query)),
 };
 
 /// The channel under Zoea's names.
@@ -29,7 +29,7 @@ pub(super) static ZOEA: RecoverySpec = RecoverySpec {
     advice: "Choose a short and telling text, such as a name or one rare word: only messages that \
              contain it exactly are found. In the place of the text may stand the arguments of \
              the search in one line of JSON, such as {\"query\": \"iron ore\", \"limit\": 5}.",
-    call: |past, tool, query| {
+    call: |past, tool, query, _| {
         let arguments = serde_json::from_str(query).unwrap_or_else(|_| given(query));
         found(past, &OWN, tool, arguments)
     },

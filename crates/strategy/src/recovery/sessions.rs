@@ -5,11 +5,13 @@
 //! matched (BM25). Inside a session that is found words are matched either way:
 //! Lis keeps one embedding a session.
 
-use super::{Archived, ArchivedSession, ByMeaning, Past, RecoverySpec, Tool};
+use super::{Archived, ArchivedSession, Past, RecoverySpec, Tool};
 use recap_core::text::language::bm25::ranked;
 
 /// The channel of closed sessions.
-pub static SPEC: RecoverySpec = RecoverySpec {
+pub static SPEC: RecoverySpec = RecoverySpec { by_meaning: Some(&BY_MEANING), ..BY_WORDS };
+
+const BY_WORDS: RecoverySpec = RecoverySpec {
     name: "sessions",
     summary: "closed sessions by the words of their summaries, or their meaning where a model embeds \
               it, and the best messages inside the best three",
@@ -22,18 +24,20 @@ pub static SPEC: RecoverySpec = RecoverySpec {
              their summaries share with your text.",
     order: "the best session first, its summary before its messages",
     takes_questions: true,
-    by_meaning: Some(ByMeaning {
-        tools: &[Tool {
-            name: SEARCH,
-            description: "closed sessions of this conversation whose summaries are nearest to \
-                          this text in meaning, the best three, each with the five of its \
-                          messages that share most words with it",
-        }],
-        advice: "Say what you look for in one telling phrase: sessions are ranked by how near \
-                 their summaries are to it in meaning, the messages inside them by its words.",
-        call: nearest,
-    }),
-    call: by_words,
+    by_meaning: None,
+    call: found,
+};
+
+static BY_MEANING: RecoverySpec = RecoverySpec {
+    tools: &[Tool {
+        name: SEARCH,
+        description: "closed sessions of this conversation whose summaries are nearest to this \
+                      text in meaning, the best three, each with the five of its messages that \
+                      share most words with it",
+    }],
+    advice: "Say what you look for in one telling phrase: sessions are ranked by how near their \
+             summaries are to it in meaning, the messages inside them by its words.",
+    ..BY_WORDS
 };
 
 /// Most sessions that a search returns (our choice: Lis names no number).
@@ -44,29 +48,28 @@ const MESSAGES: usize = 5;
 
 const SEARCH: &str = "search_sessions";
 
-/// The best session first: its summary, then its messages, the best first.
-fn by_words<'a>(past: Past<'a>, tool: &str, query: &str) -> Vec<&'a Archived> {
+/// The best session first: its summary, then its messages, the best first. By meaning, of two
+/// equally near sessions the newer; that has no threshold, so that sessions are always found.
+fn found<'a>(
+    past: Past<'a>,
+    tool: &str,
+    query: &str,
+    nearness: Option<&[f64]>,
+) -> Vec<&'a Archived> {
     if tool != SEARCH {
         return Vec::new();
     }
-    let summaries: Vec<_> = past.sessions.iter().map(|s| s.summary.terms()).collect();
-    best(past, ranked(&summaries, query), query)
-}
-
-/// The sessions nearest to the query, of two equally near ones the newer; as
-/// many, and as much of each, as when words are matched. Similarity has no
-/// threshold, so that sessions are always found.
-fn nearest<'a>(past: Past<'a>, tool: &str, query: &str, nearness: &[f64]) -> Vec<&'a Archived> {
-    if tool != SEARCH {
-        return Vec::new();
-    }
-    let mut order: Vec<usize> = (0..past.sessions.len()).collect();
-    order.sort_by(|&a, &b| nearness[b].total_cmp(&nearness[a]).then(b.cmp(&a)));
-    best(past, order, query)
-}
-
-/// The first of the sessions in this order, each with its best messages.
-fn best<'a>(past: Past<'a>, order: Vec<usize>, query: &str) -> Vec<&'a Archived> {
+    let order = match nearness {
+        Some(nearness) => {
+            let mut order: Vec<usize> = (0..past.sessions.len()).collect();
+            order.sort_by(|&a, &b| nearness[b].total_cmp(&nearness[a]).then(b.cmp(&a)));
+            order
+        }
+        None => {
+            let summaries: Vec<_> = past.sessions.iter().map(|s| s.summary.terms()).collect();
+            ranked(&summaries, query)
+        }
+    };
     let found = order.into_iter().take(SESSIONS).flat_map(|at| {
         let session = &past.sessions[at];
         std::iter::once(&session.summary).chain(inside(past.messages, session, query))
@@ -167,8 +170,9 @@ mod tests {
     fn near(sessions: &[ArchivedSession], query: &str, nearness: &[f64]) -> Vec<String> {
         let messages = [archived(0, Role::User, "Rum."), archived(1, Role::User, "Copper.")];
         let past = Past { messages: &messages, sessions, ..Past::default() };
-        let hits = nearest(past, SEARCH, query, nearness);
-        assert_eq!(nearest(past, "search_messages", query, nearness), Vec::<&Archived>::new());
+        let search = |tool| super::found(past, tool, query, Some(nearness));
+        let hits = search(SEARCH);
+        assert_eq!(search("search_messages"), Vec::<&Archived>::new());
         hits.into_iter().map(|hit| hit.content.to_string()).collect()
     }
 

@@ -115,7 +115,7 @@ impl Strategy {
             let inner = tables.iter().try_fold(&mut parameters, |table: &mut Table, key| {
                 table.get_mut(*key).and_then(Value::as_table_mut)
             });
-            let Some(table) = inner.filter(|table| !counts_lines(table)) else { continue };
+            let Some(table) = inner else { continue };
             // A value of another type is refused by the mechanism that reads it.
             if let Some(value) = table.get_mut(*key)
                 && let Some(number) = value.as_integer().and_then(|n| u64::try_from(n).ok())
@@ -219,10 +219,4 @@ impl Strategy {
         }
         Ok(built)
     }
-}
-
-/// Whether the numbers of a table are lines, which are counted like messages
-/// and do not scale.
-fn counts_lines(table: &Table) -> bool {
-    table.get("unit").and_then(Value::as_str) == Some("lines")
 }

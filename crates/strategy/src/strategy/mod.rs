@@ -336,7 +336,7 @@ mod tests {
              mechanism = \"prune\"\nat = \"append\"\nprotect = 800\n\
              when = {{ above = \"usable\", and_over = 400 }}\n"
         );
-        Strategy::parse("x.toml", &text, &[], &|_| None).map_err(|error| error.to_string())
+        Strategy::parse(None, "x.toml", &text, &[], &|_| None).map_err(|error| error.to_string())
     }
 
     #[test]

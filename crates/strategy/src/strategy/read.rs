@@ -48,19 +48,9 @@ pub(super) fn changed(
 }
 
 impl Strategy {
-    /// Reads a strategy and the prompts that it names. `prompt` fetches a file
-    /// by its path relative to the strategy.
+    /// Reads a strategy and the prompts that it names. `prompt` fetches a file by its path
+    /// relative to the strategy. Its programs run in a folder; `None`: it may have none.
     pub fn parse(
-        file: &str,
-        text: &str,
-        overrides: &[(String, String)],
-        prompt: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, StrategyError> {
-        Self::parse_in(None, file, text, overrides, prompt)
-    }
-
-    /// The same for a strategy in a folder, where its programs run.
-    pub(super) fn parse_in(
         folder: Option<&Path>,
         file: &str,
         text: &str,
@@ -481,7 +471,8 @@ mod tests {
 
     #[test]
     fn format_error_is_reported_with_its_line() {
-        let wrong = |text| Strategy::parse("mine.toml", text, &[], &|_| None).unwrap_err().place;
+        let wrong =
+            |text| Strategy::parse(None, "mine.toml", text, &[], &|_| None).unwrap_err().place;
         assert_eq!(wrong("= 1\n"), "mine.toml, line 1");
         assert_eq!(wrong("version = 1\nname = \"x\"\n\n= 3\n"), "mine.toml, line 4");
     }

@@ -83,7 +83,7 @@ impl StrategyText {
         prompts: &BTreeMap<String, String>,
     ) -> Result<Strategy, StrategyError> {
         let prompt = |name: &str| prompts.get(name).cloned().or_else(|| self.prompt(name));
-        Strategy::parse_in(self.folder.as_deref(), &self.file, &self.text, overrides, &prompt)
+        Strategy::parse(self.folder.as_deref(), &self.file, &self.text, overrides, &prompt)
     }
 
     /// The text of a prompt of the strategy itself. Where a file of the user's own
@@ -146,17 +146,15 @@ const OPTIONAL: &str = "native_window scales output_limit estimator budget compa
     cache_breakpoints explicit_cache recovery";
 
 /// `--set STRATEGY.KEY=VALUE`: a key of the strategy, or of the first stage that
-/// has it, or `N.key` for stage N, or `N.table.key` for a key of one of its
-/// tables.
+/// has it, or `N.key` for stage N; a key of one of its tables is `table.key`.
 pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), String> {
     let parsed = parse_value(value)?;
-    let (stage, key) = match key.split_once('.') {
-        Some((number, key)) => match number.parse::<usize>() {
-            Ok(number) if number >= 1 => (Some(number - 1), key),
-            _ => return Err(no_stage(table, (number, key))),
-        },
-        None => (None, key),
-    };
+    let numbered = key
+        .split_once('.')
+        .and_then(|(number, key)| Some((number.parse::<usize>().ok()?.checked_sub(1)?, key)));
+    let (stage, key) = numbered.map_or((None, key), |(stage, key)| (Some(stage), key));
+    let outer = key.split('.').next().unwrap_or(key);
+    let has = |own: &Value| outer == key || own.is_table();
     let of_strategy =
         (table.contains_key(key) || OPTIONAL.split(' ').any(|own| own == key)) && key != "stage";
     if stage.is_none() && of_strategy {
@@ -170,7 +168,7 @@ pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), Strin
     let count = stages.len();
     let target = match stage {
         Some(at) => stages.get_mut(at),
-        None => stages.iter_mut().find(|t| t.contains_key(key)),
+        None => stages.iter_mut().find(|t| t.get(outer).is_some_and(has)),
     };
     match target {
         Some(stage) => insert(stage, key, parsed),
@@ -181,20 +179,6 @@ pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), Strin
                 own.chain(OPTIONAL.split(' ')).chain(known.iter().map(String::as_str)).collect();
             Err(format!("no such key: {}", suggest(key, known)))
         }
-    }
-}
-
-/// What is wrong with `when.share`: the stage that it belongs to is missing, if there is one.
-fn no_stage(table: &Table, (outer, key): (&str, &str)) -> String {
-    let stages = table.get("stage").and_then(Value::as_array).into_iter().flatten();
-    let tables = stages.map(|stage| stage.get(outer).and_then(Value::as_table)).enumerate();
-    let tables: Vec<_> = tables.filter_map(|(at, own)| Some((at + 1, own?))).collect();
-    let best = tables.iter().find(|(_, own)| own.contains_key(key)).or(tables.first());
-    match best {
-        Some((stage, _)) => {
-            format!("the number of its stage is missing: write {stage}.{outer}.{key}")
-        }
-        None => format!("`{outer}` is no stage number, and no stage has such a table"),
     }
 }
 
@@ -250,16 +234,13 @@ mod tests {
         let changed = set("1.when.and_over", "9_000").unwrap();
         assert_eq!(trigger(&changed, 0), "above 1 of usable and over 9000");
         assert_eq!(trigger(&changed, 1), "above 1 of usable");
-        let missing = set("when.share", "0.7").unwrap_err();
-        assert!(
-            missing.ends_with("the number of its stage is missing: write 1.when.share"),
-            "{missing}"
+        let first = set("when.share", "0.7").unwrap();
+        assert_eq!(
+            [0, 1].map(|at| trigger(&first, at)),
+            ["above 0.7 of usable and over 20000", "above 1 of usable"]
         );
         let none = set("whem.share", "0.7").unwrap_err();
-        assert!(
-            none.ends_with("`whem` is no stage number, and no stage has such a table"),
-            "{none}"
-        );
+        assert!(none.contains("no such key"), "{none}");
         let refused = set("1.protect.share", "0.7").unwrap_err();
         assert!(refused.ends_with("`protect` has no keys of its own here"), "{refused}");
         assert!(set("2.when.share", "1.7").unwrap_err().contains("between 0 and 1"));

@@ -11,8 +11,8 @@ use recap_core::tokens::Counter;
 use recap_llm as llm;
 use recap_llm::{Answered, CallError, FaultKind, Message, Request, Schema, Speaker};
 use recap_strategy::{
-    CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Produced, Reply,
-    SessionState, Task, TaskMessage,
+    Asked, CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Produced,
+    Reply, SessionState, Task, TaskMessage,
 };
 
 /// A model in the compactor's role.
@@ -113,17 +113,17 @@ const NO_ENTRY: &str = "every field is empty";
 
 /// Parses a reply into the format that the task asks for.
 fn read(task: &Task, reply: ReplyText<'_>) -> Result<Produced, String> {
-    match task {
+    match task.asked {
         _ if reply.text.is_empty() => Err(EMPTY.to_owned()),
-        Task::SessionState { .. } => {
+        Asked::SessionState { .. } => {
             let state: SessionState = ask::object(reply.text)?;
             if state == SessionState::default() {
                 return Err(NO_ENTRY.to_owned());
             }
             Ok(Produced::SessionState(state))
         }
-        Task::Continuation { .. } => Ok(Produced::Continuation(reply.text.to_owned())),
-        Task::Digest { .. } => read_digest(reply).map(Produced::Digest),
+        Asked::Continuation { .. } => Ok(Produced::Continuation(reply.text.to_owned())),
+        Asked::Digest { .. } => read_digest(reply).map(Produced::Digest),
     }
 }
 
@@ -159,19 +159,16 @@ const OPENING: &str = "[The conversation begins.]";
 
 /// The request that is sent to a model for a task.
 pub(crate) fn question(task: &Task) -> Request {
-    let (prompt, live, schema) = match task {
-        Task::SessionState { prompt, .. } => (prompt, None, Some(state_schema())),
-        Task::Continuation { prompt, live, .. } => (prompt, live.as_ref(), None),
-        Task::Digest { prompt, .. } => (prompt, None, None),
-    };
-    let question = match live {
-        Some(live) => Request {
+    let Task { prompt, messages, max_tokens, asked } = task;
+    let schema = matches!(asked, Asked::SessionState { .. }).then(state_schema);
+    let question = match asked {
+        Asked::Continuation { live: Some(live), .. } => Request {
             system: live.system.clone(),
             messages: turns(live, prompt),
-            max_tokens: task.max_tokens(),
+            max_tokens: *max_tokens,
             ..Request::default()
         },
-        None => Request::of("", filled(prompt, task.messages()), task.max_tokens()),
+        _ => Request::of("", filled(prompt, messages), *max_tokens),
     };
     Request { schema, ..question }
 }

@@ -90,27 +90,17 @@ fn talk() -> Vec<TaskMessage> {
 
 fn state_task(prompt: &str) -> Task {
     let (prompt, messages) = (prompt.to_owned(), talk());
-    Task::SessionState { prompt, messages, previous: None, max_tokens: 500 }
+    Task { prompt, messages, max_tokens: 500, asked: Asked::SessionState { previous: None } }
 }
 
 fn digest_task() -> Task {
-    Task::Digest {
-        prompt: "Summarize.".to_owned(),
-        messages: talk(),
-        rolling: None,
-        known: Vec::new(),
-        max_tokens: 500,
-    }
+    let asked = Asked::Digest { rolling: None, known: Vec::new() };
+    Task { prompt: "Summarize.".to_owned(), messages: talk(), max_tokens: 500, asked }
 }
 
 fn continuation_task(live: Option<Live>) -> Task {
-    Task::Continuation {
-        prompt: "Go on.".to_owned(),
-        messages: talk(),
-        headings: Vec::new(),
-        live,
-        max_tokens: 1_500,
-    }
+    let asked = Asked::Continuation { headings: Vec::new(), live };
+    Task { prompt: "Go on.".to_owned(), messages: talk(), max_tokens: 1_500, asked }
 }
 
 fn role(llm: &Arc<Scripted>) -> Llm {
@@ -221,7 +211,7 @@ async fn each_task_returns_its_shape_tokens_and_latency() {
         let usage = CallUsage { input: 100, output: 7 };
         let (latency_ms, recorded, cut) = (Some(40.0), false, false);
         assert_eq!(reply, Ok(Reply { produced, usage, written, cut, latency_ms, recorded }));
-        assert_eq!(llm.calls()[0].request.max_tokens, task.max_tokens());
+        assert_eq!(llm.calls()[0].request.max_tokens, task.max_tokens);
         assert_eq!((llm.calls()[0].role, llm.calls()[0].replicate), (ModelRole::Compactor, 0));
     }
 }
@@ -281,7 +271,7 @@ async fn truncated_state_is_refused_and_truncated_text_kept() {
     let Produced::Digest(digest) = reply.unwrap().produced else { panic!("a digest") };
     assert_eq!((digest.summary.as_str(), digest.memories.len()), ("They ta", 0));
     for (task, text) in [(continuation_task(None), ""), (digest_task(), "They talked about")] {
-        let bound = task.max_tokens();
+        let bound = task.max_tokens;
         let (reply, llm) = run(&task, [cut(text)]).await;
         assert_eq!((reply, llm.calls().len()), (torn(bound), 1));
     }
@@ -365,13 +355,8 @@ async fn unusable_reply_states_reason_and_is_paid() {
 #[tokio::test]
 async fn short_reply_is_unusable_however_long_the_reasoning() {
     let large = TaskMessage { tokens: 5_000, ..message(Role::User, "Which port?") };
-    let task = |max_tokens| Task::Continuation {
-        prompt: "Go on.".to_owned(),
-        messages: vec![large.clone()],
-        headings: Vec::new(),
-        live: None,
-        max_tokens,
-    };
+    let task =
+        |max_tokens| Task { messages: vec![large.clone()], max_tokens, ..continuation_task(None) };
     // The reasoning does not count among the five words.
     let text = format!("<think>{}</think>We talked about a port", "hm ".repeat(400));
     let call = metered(&task(1_500), [said(&text)]).await;

@@ -6,7 +6,7 @@ mod offline;
 use async_trait::async_trait;
 
 use recap_strategy::{
-    CallUsage, Compactor, Digest, FailedCall, Produced, Reply, SessionState, Task,
+    Asked, CallUsage, Compactor, Digest, FailedCall, Produced, Reply, SessionState, Task,
 };
 
 pub use llm::Llm;
@@ -20,12 +20,12 @@ pub struct EmptySummary;
 #[async_trait]
 impl Compactor for EmptySummary {
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
-        let produced = match task {
-            Task::SessionState { .. } => Produced::SessionState(SessionState::default()),
-            Task::Continuation { .. } => Produced::Continuation(String::new()),
-            Task::Digest { .. } => Produced::Digest(Digest::default()),
+        let produced = match task.asked {
+            Asked::SessionState { .. } => Produced::SessionState(SessionState::default()),
+            Asked::Continuation { .. } => Produced::Continuation(String::new()),
+            Asked::Digest { .. } => Produced::Digest(Digest::default()),
         };
-        let input = task.messages().iter().map(|message| message.tokens).sum();
+        let input = task.messages.iter().map(|message| message.tokens).sum();
         let usage = CallUsage { input, output: 0 };
         Ok(Reply::unmodelled(produced, usage, usage.output))
     }

@@ -18,8 +18,8 @@ use recap_core::text::{IdentifierOptions, identifiers};
 use recap_core::tokens::Counter;
 use recap_llm::DryRunCalls;
 use recap_strategy::{
-    CallUsage, Compactor, CompactorError, Digest, FailedCall, MESSAGES, Produced, Reply, SentText,
-    SessionState, Task, TaskMessage,
+    Asked, CallUsage, Compactor, CompactorError, Digest, FailedCall, MESSAGES, Produced, Reply,
+    SentText, SessionState, Task,
 };
 
 /// Length in bytes of the longest copied line: a longer one is cut.
@@ -42,7 +42,7 @@ impl Offline {
 
     /// The asked shape with as many lines as fit, and its tokens as text.
     fn produce(&self, task: &Task) -> Result<(Produced, u64), CompactorError> {
-        let bound = task.max_tokens();
+        let bound = task.max_tokens;
         let before = SentText::new(before(task));
         let headings = self.headings(task);
         let is_headed = headings * 2 <= bound;
@@ -81,7 +81,7 @@ impl Offline {
     /// The lines that name something that no newer line names, newest first, up to the
     /// bound; then, where it leaves room, the others. Each with its tokens.
     fn lines<'t>(&self, task: &'t Task, before: &'t SentText) -> Vec<(&'t str, u64)> {
-        let newest_first = task.messages().iter().rev().map(|message| &*message.text);
+        let newest_first = task.messages.iter().rev().map(|message| &*message.text);
         let all = newest_first.chain([before]).flat_map(|text| {
             text.derived(Line::newest_first).iter().map(move |line| (&**text, line))
         });
@@ -95,13 +95,13 @@ impl Offline {
             }
             let (lines, spent) = if is_new { &mut naming } else { &mut others };
             let copied = cut(&text[line.place.clone()], LONGEST);
-            if *spent <= task.max_tokens() && said.insert(copied) && !is_known(task, copied) {
+            if *spent <= task.max_tokens && said.insert(copied) && !is_known(task, copied) {
                 let unscaled = line.tokens.get_or_init(|| self.counter.unscaled(copied));
                 let tokens = self.counter.scale(*unscaled) + 2;
                 *spent += tokens;
                 lines.push((copied, tokens));
             }
-            if naming.1 > task.max_tokens() {
+            if naming.1 > task.max_tokens {
                 break;
             }
         }
@@ -111,16 +111,11 @@ impl Offline {
     /// The input tokens of a call: the prompt, and the messages or the live
     /// conversation before it.
     fn input(&self, task: &Task) -> u64 {
-        let sum = |messages: &[TaskMessage]| messages.iter().map(|m| m.tokens).sum::<u64>();
-        let (prompt, read) = match task {
-            Task::Continuation { prompt, messages, live, .. } => {
-                (prompt, live.as_ref().map_or_else(|| sum(messages), |live| live.tokens))
-            }
-            Task::SessionState { prompt, messages, .. } | Task::Digest { prompt, messages, .. } => {
-                (prompt, sum(messages))
-            }
+        let read = match &task.asked {
+            Asked::Continuation { live: Some(live), .. } => live.tokens,
+            _ => task.messages.iter().map(|message| message.tokens).sum(),
         };
-        self.counter.count(&prompt.replace(MESSAGES, "")) + read
+        self.counter.count(&task.prompt.replace(MESSAGES, "")) + read
     }
 }
 
@@ -186,14 +181,14 @@ fn first_that_fits<T>(
 
 /// What was written before this task, which is older than every message.
 fn before(task: &Task) -> String {
-    match task {
-        Task::SessionState { previous: Some(state), .. } => {
+    match &task.asked {
+        Asked::SessionState { previous: Some(state) } => {
             let lists = [&state.abstract_, &state.pathos, &state.logos];
             // Entries are newest first; lines are read from the end.
             let lines = lists.into_iter().flat_map(|list| list.iter().rev());
             lines.map(String::as_str).collect::<Vec<_>>().join("\n")
         }
-        Task::Digest { rolling: Some(rolling), .. } => {
+        Asked::Digest { rolling: Some(rolling), .. } => {
             rolling.lines().rev().collect::<Vec<_>>().join("\n")
         }
         _ => String::new(),
@@ -201,7 +196,7 @@ fn before(task: &Task) -> String {
 }
 
 fn is_known(task: &Task, line: &str) -> bool {
-    matches!(task, Task::Digest { known, .. } if known.iter().any(|memory| memory == line))
+    matches!(&task.asked, Asked::Digest { known, .. } if known.iter().any(|memory| memory == line))
 }
 
 /// At most this many bytes of a text, cut between characters.
@@ -212,18 +207,18 @@ fn cut(text: &str, bytes: usize) -> &str {
 /// The lines in the asked shape.
 fn shaped(task: &Task, lines: &[&str], is_headed: bool) -> Produced {
     let owned = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect();
-    match task {
-        Task::SessionState { .. } => Produced::SessionState(SessionState {
+    match &task.asked {
+        Asked::SessionState { .. } => Produced::SessionState(SessionState {
             logos: owned(lines),
             conversation_summary: lines.first().copied().unwrap_or_default().to_owned(),
             ..SessionState::default()
         }),
-        Task::Continuation { headings, .. } => {
+        Asked::Continuation { headings, .. } => {
             let headings = headings.iter().filter(|_| is_headed).map(|head| format!("## {head}\n"));
             let text = headings.collect::<Vec<_>>().join("\n") + &listed(lines);
             Produced::Continuation(text.trim_end().to_owned())
         }
-        Task::Digest { .. } => {
+        Asked::Digest { .. } => {
             let (memories, others) = lines.split_at(MEMORIES.min(lines.len()));
             let summary = listed(others).trim_end().to_owned();
             Produced::Digest(Digest { summary, memories: owned(memories) })
@@ -319,6 +314,7 @@ impl Compactor for DryRunCompactor {
 #[cfg(test)]
 mod tests {
     use recap_core::model::Role;
+    use recap_strategy::TaskMessage;
 
     use super::*;
 
@@ -332,7 +328,7 @@ mod tests {
             let produced = shaped(task, &lines, is_headed);
             let text = text(&produced);
             let tokens = offline.counter.count(&text);
-            if tokens <= task.max_tokens() && (is_silent || !text.is_empty()) {
+            if tokens <= task.max_tokens && (is_silent || !text.is_empty()) {
                 return Some((produced, tokens));
             }
             match lines.as_mut_slice() {
@@ -361,19 +357,15 @@ mod tests {
             let messages = vec![TaskMessage { role: Role::User, text, images: 0, tokens: 0 }];
             for max_tokens in (0..60).chain((60..1_500).step_by(37)) {
                 let (prompt, messages) = (String::new(), messages.clone());
-                let (p, m) = (prompt.clone(), messages.clone());
                 let headings = vec!["Done".to_owned(), "Open".to_owned()];
                 let (live, previous, rolling, known) = (None, None, None, Vec::new());
-                for task in [
-                    Task::Continuation { prompt: p, messages: m, headings, live, max_tokens },
-                    Task::SessionState {
-                        prompt: prompt.clone(),
-                        messages: messages.clone(),
-                        previous,
-                        max_tokens,
-                    },
-                    Task::Digest { prompt, messages, rolling, known, max_tokens },
+                for asked in [
+                    Asked::Continuation { headings, live },
+                    Asked::SessionState { previous },
+                    Asked::Digest { rolling, known },
                 ] {
+                    let (prompt, messages) = (prompt.clone(), messages.clone());
+                    let task = Task { prompt, messages, max_tokens, asked };
                     let is_headed = offline.headings(&task) * 2 <= max_tokens;
                     let slow = step_by_step(&offline, &task, is_headed);
                     assert_eq!(offline.produce(&task).ok(), slow, "{task:?}");

@@ -12,8 +12,8 @@ use recap_core::tokens::{Counter, Sizes};
 use recap_formats::{LoadOptions, load};
 use recap_strategy::testkit::{Rig, Talk, words};
 use recap_strategy::{
-    Compactor, CompactorError, Digest, Live, MESSAGES, Produced, Reply, SentText, SessionState,
-    Task, TaskMessage,
+    Asked, Compactor, CompactorError, Digest, Live, MESSAGES, Produced, Reply, SentText,
+    SessionState, Task, TaskMessage,
 };
 
 #[path = "../../../../../tests/common/recordings.rs"]
@@ -52,12 +52,14 @@ fn session() -> Vec<TaskMessage> {
 }
 
 fn state_task(messages: Vec<TaskMessage>, previous: Option<SessionState>, max: u64) -> Task {
-    Task::SessionState { prompt: "Compile.".to_owned(), messages, previous, max_tokens: max }
+    let asked = Asked::SessionState { previous };
+    Task { prompt: "Compile.".to_owned(), messages, max_tokens: max, asked }
 }
 
 fn continuation_task(messages: Vec<TaskMessage>, max_tokens: u64) -> Task {
     let headings = HEADINGS.map(str::to_owned).to_vec();
-    Task::Continuation { prompt: "Go on.".to_owned(), messages, headings, live: None, max_tokens }
+    let asked = Asked::Continuation { headings, live: None };
+    Task { prompt: "Go on.".to_owned(), messages, max_tokens, asked }
 }
 
 fn digest_task(
@@ -66,13 +68,9 @@ fn digest_task(
     known: &[&str],
     max_tokens: u64,
 ) -> Task {
-    Task::Digest {
-        prompt: "Summarise.".to_owned(),
-        messages,
-        rolling: rolling.map(str::to_owned),
-        known: known.iter().map(|text| (*text).to_owned()).collect(),
-        max_tokens,
-    }
+    let known = known.iter().map(|text| (*text).to_owned()).collect();
+    let asked = Asked::Digest { rolling: rolling.map(str::to_owned), known };
+    Task { prompt: "Summarise.".to_owned(), messages, max_tokens, asked }
 }
 
 fn state(task: &Task) -> SessionState {
@@ -176,9 +174,9 @@ fn bill_counts_prompt_with_messages_or_live_conversation() {
     assert_eq!(reply.usage.input, read + counter().count("Go on."));
     assert_eq!(reply.usage.output, tokens(&reply.produced));
     assert_eq!(reply.latency_ms, None);
-    if let Task::Continuation { live, prompt, .. } = &mut task {
+    task.prompt = format!("Go on.{MESSAGES}");
+    if let Asked::Continuation { live, .. } = &mut task.asked {
         *live = Some(Live { tokens: 70_000, ..Live::default() });
-        *prompt = format!("Go on.{MESSAGES}");
     }
     assert_eq!(run(&task).unwrap().usage.input, 70_000 + counter().count("Go on."));
 }

@@ -21,9 +21,9 @@ use serde_json::Value as Json;
 use tokio::time::Instant;
 use toml::Table;
 
-use super::process::{Fault, ITS_WORDS, LONGEST_WAIT, Launch, Program, harmless, timeout_of};
+use super::process::{Fault, ITS_WORDS, Launch, Program, check_command, check_timeout, harmless};
 use crate::compactor::{CallUsage, ModelCall};
-use crate::context::{Context, EntryId, Recording};
+use crate::context::{Context, EntryId};
 use crate::mechanism::{
     Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Work,
 };
@@ -116,19 +116,15 @@ impl Clone for Asker {
 impl Asker {
     fn new(build: &Build<'_>) -> Result<Self, BuildError> {
         let Parameters { command, files, timeouts, parameters } = build.read()?;
-        if command.is_empty() {
-            return Err("`command` must name a program, such as [\"python3\", \"mine.py\"]".into());
-        }
-        if command[0].is_empty() || files.iter().any(String::is_empty) {
-            return Err("`command` and `files` must name something".into());
+        check_command(&command)?;
+        if files.iter().any(String::is_empty) {
+            return Err("`files` must name something".into());
         }
         let folder = build.strategy.folder.clone();
         let folder = folder.ok_or("a program runs only from a strategy file of your own")?;
         let launch = Launch { command, folder, ..Launch::default() };
         let Timeouts { start, call, total } = timeouts;
-        if [start, call, total].iter().any(|seconds| timeout_of(*seconds).is_none()) {
-            return Err(format!("`timeouts` are seconds above 0, at most {LONGEST_WAIT}").into());
-        }
+        [start, call, total].into_iter().try_for_each(check_timeout)?;
         Ok(Self {
             launch,
             strategy: build.strategy.name.clone(),
@@ -282,29 +278,23 @@ fn named(call: &Call) -> ShownCall<'_> {
     ShownCall { id: &call.id, tool: &call.tool, arguments: None }
 }
 
-/// What is wrong with an answer.
-#[doc(hidden)]
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct BadAnswer(String);
-
 /// Applies an answer to `compact`, with all messages of a recording in the
 /// context. No program is started: for tests of the reader.
 ///
 /// # Errors
 ///
 /// What is wrong with the answer.
-#[doc(hidden)]
-pub fn take_answer(recording: Recording, line: &str) -> Result<(), BadAnswer> {
+#[cfg(any(test, feature = "testkit"))]
+pub fn take_answer(recording: crate::Recording, line: &str) -> Result<(), String> {
     let mut context = Context::new(recording);
     for _ in 0..context.recording().session.messages.len() {
         context.append();
     }
     let base: Vec<EntryId> = context.visible().collect();
-    let Answer::Changed(change, _) = protocol::read(line).map_err(BadAnswer)? else {
-        return Err(BadAnswer("it must answer `compact`".to_owned()));
+    let Answer::Changed(change, _) = protocol::read(line)? else {
+        return Err("it must answer `compact`".to_owned());
     };
-    apply::apply(&mut context, &base, change).map_err(BadAnswer)
+    apply::apply(&mut context, &base, change)
 }
 
 #[async_trait]
@@ -352,7 +342,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::context::Op;
+    use crate::context::{Op, Recording};
     use crate::testkit::{Talk, words};
     use recap_core::model::CallId;
 

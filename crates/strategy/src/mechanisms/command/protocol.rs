@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::super::process::{ITS_WORDS, harmless};
 use crate::context::InsertAt;
 use recap_core::model::{MOST_TOKENS, Role};
-use recap_core::text::{density, read_json};
+use recap_core::text::{beginning, density, read_json};
 
 /// The version of the protocol.
 pub(super) const PROTOCOL: u32 = 1;
@@ -35,11 +35,7 @@ pub(super) fn notice(text: String) -> String {
 
 /// The beginning of a program's output.
 pub(super) fn excerpt(text: &str) -> String {
-    let text = harmless(text);
-    match text.char_indices().nth(EXCERPT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    beginning(&harmless(text), EXCERPT).into_owned()
 }
 
 /// A message of the harness.

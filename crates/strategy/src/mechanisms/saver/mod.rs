@@ -35,7 +35,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use tokio::sync::OnceCell;
 
-use super::process::{LONGEST_WAIT, timeout_of};
+use super::process::{check_command, check_timeout};
 use crate::context::{Context, EntryId, Op, Recording};
 use crate::mechanism::{
     Build, BuildError, Mechanism, MechanismError, MechanismSpec, Outcome, Work,
@@ -161,18 +161,6 @@ fn half_a_minute() -> f64 {
 
 fn upstream_port() -> u16 {
     9797
-}
-
-fn check_timeout(seconds: f64) -> Result<(), BuildError> {
-    let problem = || format!("a timeout is a number of seconds above 0, at most {LONGEST_WAIT}");
-    Ok(timeout_of(seconds).map(drop).ok_or_else(problem)?)
-}
-
-fn check_command(command: &[String]) -> Result<(), BuildError> {
-    match command.first() {
-        Some(program) if !program.is_empty() => Ok(()),
-        _ => Err("`command` must name a program, such as [\"headroom\", \"proxy\"]".into()),
-    }
 }
 
 fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {

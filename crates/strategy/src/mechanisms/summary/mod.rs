@@ -20,8 +20,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::folding::{Cuts, Request, headings, live, task_messages};
-use super::mask::{Clip, Unit, clipped};
-use crate::compactor::{CompactorError, MESSAGES, Task, TaskMessage};
+use super::mask::{Clip, clipped};
+use crate::compactor::{Asked, CompactorError, MESSAGES, Task, TaskMessage};
 use crate::context::{Context, EntryId, InsertAt, Op, SentText};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
@@ -167,7 +167,7 @@ impl Summary {
         let Some(characters) = self.parameters.tool_text else { return messages };
         let counter = &context.recording().counter;
         for message in messages.iter_mut().filter(|message| message.role == Role::Tool) {
-            let clip = Clip { unit: Unit::Characters, head: characters, tail: 0 };
+            let clip = Clip { head: characters, tail: 0 };
             if let Some(text) = clipped(&message.text, clip, "[shortened]") {
                 message.tokens = counter.count(&text);
                 message.text = SentText::new(text);
@@ -190,12 +190,11 @@ impl Summary {
         };
         let values =
             BTreeMap::from([("messages", MESSAGES.to_owned()), ("draft", draft.to_owned())]);
-        let task = Task::Continuation {
+        let task = Task {
             prompt: prompt.render(&values),
             messages,
-            headings: headings(&self.prompt),
-            live,
             max_tokens: self.parameters.max_tokens,
+            asked: Asked::Continuation { headings: headings(&self.prompt), live },
         };
         host.compactor.text(&task).await
     }
@@ -269,7 +268,7 @@ impl Summary {
 /// each; `None` for a shorter text.
 fn ends(text: &str, tokens: u64) -> Option<String> {
     let half = (tokens as usize) * 2;
-    let clip = Clip { unit: Unit::Characters, head: half, tail: half };
+    let clip = Clip { head: half, tail: half };
     clipped(text, clip, "[…]")
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::compactor::Task;
+use crate::compactor::{Asked, Task};
 use crate::testkit::{OffShape, Rig, Scripted, Talk, words};
 use recap_core::model::Role;
 
@@ -200,7 +200,7 @@ fn tasks(parameters: &str) -> Vec<Task> {
 }
 
 fn shown(task: &Task) -> (String, Vec<String>) {
-    let Task::Continuation { prompt, messages, .. } = task else { panic!("another task") };
+    let Task { prompt, messages, .. } = task;
     (prompt.clone(), messages.iter().map(|message| message.text.to_string()).collect())
 }
 
@@ -231,7 +231,7 @@ fn sections_merge_from_summary_of_new_messages_alone() {
 #[test]
 fn call_is_appended_to_live_conversation_or_alone() {
     let live = |parameters: &str| match &tasks(parameters)[0] {
-        Task::Continuation { live, headings, max_tokens, .. } => {
+        Task { max_tokens, asked: Asked::Continuation { live, headings }, .. } => {
             assert_eq!(headings[..], ["Goal", "Files modified"]);
             assert_eq!(*max_tokens, 50);
             live.as_ref().map(|live| live.tokens)
@@ -290,7 +290,7 @@ fn tool_output_is_shortened_for_the_summariser_alone() {
     let mut rig = rig(&fresh("tool_text = 10\nkeep = { tokens = 1 }"), talk, &compactor);
     rig.append(3);
     rig.request();
-    let Task::Continuation { messages, .. } = &compactor.tasks()[0] else { panic!("no task") };
+    let messages = &compactor.tasks()[0].messages;
     assert_eq!(&**messages[2].text, " word word\n[shortened]");
     // " word word", a line break and "[shortened]".
     assert!(messages[2].tokens < 10, "{}", messages[2].tokens);
