@@ -7,8 +7,8 @@ use crate::common::{block_on, offline, plan, small, strategy};
 use async_trait::async_trait;
 use recap_core::clock::PROFILE;
 use recap_core::model::{
-    Answer, Cell, CellOutcome, CellRows, Expectation, Judgement, LedgerState, MARGIN, Manifest,
-    Planned, Prices, Question, QuestionKind, SnapshotPart, Source, Verdict,
+    Answer, Cell, CellOutcome, CellRows, Expectation, Judgement, LedgerState, Manifest, Planned,
+    Prices, Question, QuestionKind, SnapshotPart, Source, Verdict,
 };
 use recap_core::tokens::Counter;
 use recap_exam::roles::answerer::{AnswerContext, Answerer, Searched};
@@ -204,12 +204,10 @@ impl Judge for Counting {
 pub fn manifest() -> Manifest {
     serde_json::from_value(serde_json::json!({
         "title": "small", "version": "0", "instrument": recap_core::model::INSTRUMENT, "seed": 1,
-        "tokens": "o200k", "windows": [], "scaled": true, "cuts": "none", "depth": 0,
-        "questions": "none", "replicates": 1, "sessions": [], "compact_at": [], "strategies": [],
-        "savers": [], "compactor": "offline", "answerer": "counting", "judge": "counting",
+        "tokens": "o200k", "windows": [], "scaled": true, "replicates": 1, "sessions": [],
+        "strategies": [], "compactor": "offline", "answerer": "counting", "judge": "counting",
         "source": "model", "agent_models": [], "prices": Prices::default(), "profile": PROFILE,
-        "named": [], "margin": MARGIN, "no_text": false, "planned": Planned::default(),
-        "warnings": [],
+        "planned": Planned::default(), "warnings": [],
     }))
     .unwrap()
 }

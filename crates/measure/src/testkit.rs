@@ -365,7 +365,7 @@ pub(super) fn cut(session: &str, facts: Vec<Fact>, rows: Vec<CutRow>) -> Cut {
         request: 10,
         recorded: false,
         requests: 40,
-        left: 40,
+        left: Some(40),
         messages: 20,
         tokens_before: 10_000,
         preamble_tokens: 2_000,

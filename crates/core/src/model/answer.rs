@@ -43,6 +43,7 @@ pub struct Judgement {
     pub rationale: String,
     /// What the judges of a panel said, the first two always first; empty for
     /// a single judge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub votes: Vec<Vote>,
 }
 
@@ -167,9 +168,11 @@ pub struct QuestionRow {
     /// (how-it-works §32).
     pub findable: Option<bool>,
     /// What a model answered; absent where no model answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<GradedAnswer>,
     /// The same, where the answerer could use the strategy's recovery channel;
     /// absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovered: Option<Recovered>,
 }
 

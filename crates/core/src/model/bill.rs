@@ -157,9 +157,11 @@ pub struct Bill {
     pub rules: CacheRules,
     /// The models of the other requests, where the session changed its model and
     /// is billed as recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_models: Vec<String>,
     /// The model of the price list that bills the compactor's calls; `None`:
     /// the same model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compactor: Option<String>,
     /// One for each request of the session, in order; `None` for requests
     /// that the recording shows were not billed (aborted).

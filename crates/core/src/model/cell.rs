@@ -139,6 +139,7 @@ pub struct CellRows {
     /// Tokens of the preamble that the strategy itself adds (awareness, guidance) at the start.
     pub preamble_added: u64,
     /// One row per request, in order. Cells that sent the same share them.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub requests: Arc<Vec<RequestRow>>,
     /// The compactions of the cell, in order.
     pub compactions: Vec<CompactionRow>,
@@ -159,8 +160,10 @@ pub struct CellRows {
     pub notices: Vec<String>,
     /// What the session is billed for, one for each agent model of the run. Cells
     /// that are billed the same share them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bills: Vec<Arc<Bill>>,
     /// What a token saver did; absent for all other strategies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saver: Option<Arc<SaverFacts>>,
 }
 

@@ -63,8 +63,10 @@ pub struct CompactionRow {
     pub texts: Vec<String>,
     /// The compactor's replies, call by call; without calls that bypassed the
     /// role.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<ReplyFacts>,
     /// Whether it only selected what is sent, and left the stored context as it is.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub view: bool,
 }
 
@@ -114,6 +116,7 @@ pub struct ReplyFacts {
     /// Hash of the input: prompt, messages, and the earlier summary.
     pub input: u64,
     /// Hash of the text that was used; absent where none could be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<u64>,
     /// Tokens of the messages that it is to replace.
     pub replaced: u64,
@@ -122,6 +125,7 @@ pub struct ReplyFacts {
     /// Tokens that it was allowed to have.
     pub bound: u64,
     /// Why it is unusable, as far as this reply alone shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unusable: Option<Unusable>,
 }
 

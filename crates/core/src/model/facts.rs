@@ -37,6 +37,8 @@ pub struct RequestFacts {
     /// Output that the recording made: the provider's figure where it is
     /// final, else counted.
     pub output: u64,
+    /// Whether `output` is the provider's figure.
+    pub output_recorded: bool,
     /// Time of the request on the simulated clock.
     pub at: Timestamp,
     /// What the provider reported for the recorded request.
@@ -48,6 +50,7 @@ pub struct RequestFacts {
     pub exogenous: Option<Exogenous>,
     /// The model that answered: 0 is [`SessionFacts::model`], others are in
     /// [`SessionFacts::other_models`], counted from 1.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub model: u32,
 }
 
@@ -74,12 +77,14 @@ pub struct SessionFacts {
     pub questions: Vec<QuestionFacts>,
     /// Questions that are asked at cuts alone, in the order of their ids: those
     /// made from the recording, or given for the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_questions: Vec<QuestionFacts>,
     /// Compactions in the recording.
     pub recorded_compactions: u32,
     /// Model that answered most requests, as the recording names it.
     pub model: Option<String>,
     /// The other models that answered requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_models: Vec<String>,
     /// How the tokens of this session are counted.
     pub tokens_source: TokensSource,
@@ -88,8 +93,10 @@ pub struct SessionFacts {
     /// The simulated bill against the recorded one; absent without usage.
     pub validation: Option<Validation>,
     /// The reason why the run makes no cut in it (how-it-works §44); absent where it makes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_cut: Option<String>,
     /// Its fingerprint before names were taken out of it (`--no-text`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_recorded: Option<String>,
     /// Whether any time of the simulated clock is assumed rather than recorded.
     pub clock_modelled: bool,
@@ -98,7 +105,8 @@ pub struct SessionFacts {
     pub sidechains: Vec<(Timestamp, Option<String>, Usage)>,
     /// Records left out on import, by reason.
     pub left_out: Vec<(String, u64)>,
-    /// What its receipt needs.
+    /// What its receipt needs; absent in runs of versions that had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<ReceiptFacts>,
 }
 
@@ -289,8 +297,10 @@ pub struct Cut {
     pub recorded: bool,
     /// Requests after it that are looked at.
     pub requests: u32,
-    /// Requests from it to the next recorded compaction, or to the end of the session.
-    pub left: u32,
+    /// Requests from it to the next recorded compaction, or to the end of the
+    /// session; absent in runs of versions that did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<u32>,
     /// Number of messages before the cut that may be compacted.
     pub messages: u32,
     /// Tokens of what would be sent without any compaction, preamble included.
@@ -355,6 +365,7 @@ pub struct CutExam {
     pub states: Vec<ReferenceState>,
     /// How many facts are carried by the rule of words alone, since a judge that was asked gave no
     /// usable reply.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub unchecked: u32,
     /// Facts, by position, whose request the provider would have refused
     /// because it is over the window. Depth 1 has none: its window is made for
@@ -372,11 +383,15 @@ pub struct CutExam {
     /// `texts.jsonl`.
     pub texts: Vec<String>,
     /// The compactor's replies, up to the last request after the cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<ReplyFacts>,
     /// The compactions that these replies were for.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub fallbacks: Fallbacks,
     /// The context in which questions were asked; absent without questions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<Snapshot>,
     /// The results of the questions at this cut, in the order of their ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionRow>,
 }

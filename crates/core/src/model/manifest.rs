@@ -51,12 +51,15 @@ pub struct Manifest {
     pub scaled: bool,
     /// Where compactions were forced: a number of places a session, `all`,
     /// `recorded` or `none`.
+    #[serde(default = "none")]
     pub cuts: String,
     /// Depth of the cuts: 1 for a first compaction, above it the size of the
     /// session before the cut in windows. 0 without cuts.
+    #[serde(default)]
     pub depth: u32,
     /// The questions that are asked at cuts: `auto` (made from sessions without
     /// questions of their own), `none`, or the hash of the file that holds them.
+    #[serde(default = "none", skip_serializing_if = "is_none")]
     pub questions: String,
     /// How often each strategy with a model was repeated.
     pub replicates: u32,
@@ -64,15 +67,19 @@ pub struct Manifest {
     pub sessions: Vec<Provenance>,
     /// Sizes of the prompt at which the agent's own compaction is to fire, in tokens, where some
     /// are named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compact_at: Vec<u64>,
     /// The settings of one strategy that the run searches, where it is a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grid: Option<Grid>,
     /// The agent that made the recordings, by the name of their format, where all
     /// are of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Strategies, each with the hash of its file, prompts and overrides.
     pub strategies: Vec<Provenance>,
     /// Names of those among them that are token savers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub savers: Vec<String>,
     /// The model that wrote the summaries, or `offline`.
     pub compactor: String,
@@ -83,6 +90,7 @@ pub struct Manifest {
     /// What ranked closed sessions in searches: a model that embeds them, or
     /// the offline embedder, which compares words (BM25); none where no strategy searches
     /// them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
     /// How the scores were obtained: `Model` only where answerer and judge both
     /// are models.
@@ -95,15 +103,20 @@ pub struct Manifest {
     pub profile: TimeProfile,
     /// Strategies that the user named: rules of a gate without a strategy apply to
     /// these (how-it-works §41).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<String>,
     /// The strategy that others are tested against, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparator: Option<String>,
     /// How much worse still counts as non-inferior, as a share of the primary
     /// measure's range (reference §7).
+    #[serde(default = "margin")]
     pub margin: f64,
     /// Whether the texts of the sessions are left out of the run folder.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub no_text: bool,
     /// Which part of a run this is, where it is one of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
     /// The cells and cuts that the complete run has, or the complete part.
     pub planned: Planned,
@@ -113,6 +126,18 @@ pub struct Manifest {
 
 /// The margin where none is given (reference §7).
 pub const MARGIN: f64 = 0.05;
+
+fn none() -> String {
+    "none".to_owned()
+}
+
+fn is_none(questions: &str) -> bool {
+    questions == "none"
+}
+
+fn margin() -> f64 {
+    MARGIN
+}
 
 /// Name of the program's own part in a role.
 pub const OFFLINE: &str = "offline";

@@ -20,12 +20,16 @@ pub struct ReceiptFacts {
     /// What the contexts held.
     pub contents: Vec<Content>,
     /// Calls of subagents that answered, where no record tells what they used.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub missing_subagents: u64,
     /// The responses that another session counts, in order: they fill this one's context.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copied: Vec<RequestFacts>,
     /// The sessions that share history with it; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
     /// What each model used in all, where the recording says that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub totals: Vec<SessionTotal>,
 }
 
@@ -37,24 +41,33 @@ pub struct CompactionFacts {
     /// The call that wrote its summary, where the recording reports it.
     pub call: Option<RecordedCall>,
     /// What triggered it.
+    #[serde(default)]
     pub trigger: RecordedTrigger,
     /// Whether messages were removed; else only results of tools were cleared.
+    #[serde(default)]
     pub folds: bool,
     /// Tokens of the context just before it, as the agent reports them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_before: Option<u64>,
     /// Tokens of its summary, as the run counts them.
+    #[serde(default)]
     pub summary_tokens: u64,
     /// Whether that is all that the call wrote: the analysis in front of it was not stripped.
+    #[serde(default)]
     pub whole: bool,
     /// Milliseconds that it took, where the recording tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<f64>,
     /// Calls that read or search in the [`AROUND`] requests before it and behind it; absent where
     /// there are fewer on one side, or another compaction among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<(u32, u32)>,
     /// Whether another session counts it, since this one continues a copy of that.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub copied: bool,
     /// Where the identifiers came from that the agent used again; absent where its summary cannot
     /// be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_again: Option<UsedAgain>,
 }
 

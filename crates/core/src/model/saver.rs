@@ -11,17 +11,22 @@ use super::Absent;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SaverFacts {
     /// Tokens that it says it saved; absent where it gives no report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_tokens: Option<u64>,
     /// Dollars that it says it saved; absent where its report names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_usd: Option<f64>,
     /// Milliseconds that it added to each request, in order; empty for a filter, which runs beside
     /// the tool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added_ms: Vec<f64>,
     /// What arrived of the results of each tool at the end, by the tool's name.
     pub tools: BTreeMap<String, ToolCut>,
     /// Facts that it had removed and that its own tool was asked for; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<SaverRecovery>,
     /// How the answers of a filter were.
+    #[serde(default, skip_serializing_if = "FilterAnswers::are_plain")]
     pub answers: FilterAnswers,
 }
 
@@ -35,7 +40,15 @@ pub struct FilterAnswers {
     /// Used answers without any text, to a result that had some.
     pub empty: u64,
     /// The first of the refused: command, call and reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_refused: Option<String>,
+}
+
+impl FilterAnswers {
+    /// Whether there is nothing to tell of them.
+    fn are_plain(&self) -> bool {
+        (self.refused, self.empty) == (0, 0)
+    }
 }
 
 /// What a saver cut of the results of a tool.

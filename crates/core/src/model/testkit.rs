@@ -34,7 +34,7 @@ impl Cut {
             request,
             recorded: false,
             requests: 1,
-            left: 1,
+            left: None,
             messages: 1,
             tokens_before: 1,
             preamble_tokens: 0,

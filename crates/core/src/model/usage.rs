@@ -104,14 +104,16 @@ impl Usage {
 
 /// What a recording says that one model used in a session, in all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct SessionTotal {
     /// The model, where it is named. Each has one total.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// How many requests it sums up; those that report their own usage are among them.
+    #[serde(default)]
     pub requests: u64,
     /// Their tokens; none where only dollars are recorded.
+    #[serde(default)]
     pub usage: Usage,
     /// USD that the agent or its provider wrote down.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -137,7 +137,7 @@ impl CutSegment {
             request: place.request,
             recorded: place.recorded.is_some(),
             requests: place.requests,
-            left: place.left,
+            left: Some(place.left),
             messages: self.material,
             tokens_before: preamble + all.saturating_sub(lost),
             preamble_tokens: preamble,

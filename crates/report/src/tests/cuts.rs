@@ -74,7 +74,7 @@ pub(super) fn place(results: &str, request: u32, tokens_before: u64) -> Cut {
         request,
         recorded: false,
         requests: 40,
-        left: 100,
+        left: Some(100),
         messages: 2 * request,
         tokens_before,
         preamble_tokens: 3_000,
