@@ -555,7 +555,7 @@ pub(super) struct Asides {
     responses: Vec<(Option<Timestamp>, Option<String>, Reported)>,
     /// The place of each, by its id and the size of its prompt.
     known: FxHashMap<(String, u64), usize>,
-    /// The place of those of which no line was final, by id.
+    /// The place of those that are still open, by id.
     open: FxHashMap<String, usize>,
 }
 
@@ -571,13 +571,13 @@ impl Asides {
             let Some(used) = response.request_usage() else { continue };
             let next = self.responses.len();
             let place = response.id.clone().map_or(next, |id| {
-                let began = self.open.get(&id).copied().filter(|_| response.is_final);
+                let began = self.open.get(&id).copied().filter(|_| !response.is_open);
                 let key = (id.clone(), used.prompt());
                 let place = *self.known.entry(key).or_insert(began.unwrap_or(next));
-                if response.is_final {
-                    self.open.remove(&id);
-                } else {
+                if response.is_open {
                     self.open.insert(id, place);
+                } else {
+                    self.open.remove(&id);
                 }
                 place
             });

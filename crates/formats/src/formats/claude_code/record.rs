@@ -143,6 +143,8 @@ pub(super) struct Response {
     /// Whether its token count is final: the reason why it stopped is `null` until the
     /// response is complete, and some recorders leave it out.
     pub(super) is_final: bool,
+    /// Whether more lines come: without a reason nothing was written yet.
+    pub(super) is_open: bool,
     pub(super) usage: Option<WireUsage>,
 }
 
@@ -150,12 +152,18 @@ impl Response {
     fn read(message: &mut Fields) -> Result<Response, Problem> {
         let diagnostics: Json = message.take("/diagnostics")?.unwrap_or_default();
         let usage = WireUsage::read(message.take("/usage")?, &diagnostics);
+        let usage = usage.map_err(|problem| below("/usage", problem))?;
+        let reason = message.0.get("stop_reason");
+        let is_silent = usage.as_ref().is_some_and(|usage| usage.output() == 0);
+        let is_final = reason.is_none_or(|reason| !reason.is_null());
+        let is_open = !is_final || reason.is_none() && is_silent;
         Ok(Response {
             id: message.take("/id")?,
             model: message.take("/model")?,
             content: message.parts("/content")?,
-            is_final: message.0.get("stop_reason").is_none_or(|reason| !reason.is_null()),
-            usage: usage.map_err(|problem| below("/usage", problem))?,
+            is_final,
+            is_open,
+            usage,
         })
     }
 
@@ -168,7 +176,7 @@ impl Response {
     /// large that one's prompt: gateways to models of other makers report an estimate
     /// while a response is written, and what was used with its end.
     pub(super) fn completes(&self, earlier: &Response) -> bool {
-        self.is_final && !earlier.is_final
+        !self.is_open && earlier.is_open
     }
 
     pub(super) fn opens_with_call(&self) -> bool {
