@@ -116,5 +116,6 @@ fn recorded_models(session: &Session) -> impl Iterator<Item = String> + '_ {
     let others = session.other_models.values();
     let subagents = session.sidechains.iter().filter_map(|request| request.model.as_ref());
     let calls = session.compactions.iter().filter_map(|made| made.call.as_ref()?.model.as_ref());
-    session.model.iter().chain(others).chain(subagents).chain(calls).cloned()
+    let totals = session.totals.iter().filter_map(|total| total.model.as_ref());
+    session.model.iter().chain(others).chain(subagents).chain(calls).chain(totals).cloned()
 }

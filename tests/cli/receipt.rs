@@ -305,6 +305,25 @@ fn what_only_a_total_tells_is_in_the_sums_and_said_to_be_one() {
     assert_eq!(found(&main, "cost", "total"), ["", "0", "", "no request reports its tokens"]);
 }
 
+/// The default model of Copilot CLI is named by the totals alone.
+#[test]
+fn a_model_that_only_a_total_names_has_its_price() {
+    let usage = json!({"inputTokens": 3_000, "outputTokens": 100, "cacheReadTokens": 1_000});
+    let totals = json!({"claude-sonnet-4.6": {"requests": {"count": 2}, "usage": usage}});
+    let mut events = copilot(&totals);
+    events.remove(3);
+    for event in &mut events {
+        let data = event["data"].as_object_mut().unwrap();
+        data.remove("selectedModel");
+        data.remove("model");
+    }
+    let (rows, _) = receipt_of(&[("logs/s.jsonl", &events)]);
+    let all: Vec<Row> = rows.into_iter().filter(|row| row["sender"] == "ALL").collect();
+    assert_eq!(found(&all, "cost", "not reported"), ["0", "", "", ""]);
+    // USD per million: 0.3 read, 3 uncached, 15 of output.
+    assert_eq!(found(&all, "cost", "total"), ["", "3100", "0.0078", ""]);
+}
+
 #[test]
 fn dollars_of_the_recording_stand_beside_those_of_the_price_list() {
     let desk = Desk::new();

@@ -92,6 +92,14 @@ fn folder_is_read_in_order_naming_skipped_files() {
     assert_eq!(files(&dataset), ["a/log.jsonl", "b/log.jsonl"]);
 }
 
+/// A log and its conversion may lie side by side.
+#[test]
+fn files_that_differ_in_their_ending_have_ids_of_their_own() {
+    let folder = folder(&[("a/log.json", USER), ("a/log.jsonl", USER), ("b/log.jsonl", USER)]);
+    let dataset = dataset(folder.path());
+    assert_eq!(ids(&dataset), ["a/log.json", "a/log.jsonl", "b/log"]);
+}
+
 #[test]
 fn broken_session_in_folder_is_skipped_with_reason() {
     let progress = r#"{"type":"progress","uuid":"p","parentUuid":null,"sessionId":"s"}"#;

@@ -343,22 +343,26 @@ impl Gathered {
 }
 
 /// The ids of all sessions: one that several files use is prefixed with the path
-/// of each file.
+/// of each file, with its ending where that alone tells it from another.
 ///
 /// # Errors
 /// Two sessions of one file with the same id.
 fn unique_ids(index: &[Entry]) -> Result<Vec<String>, DatasetError> {
     let mut files_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut files_with: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for Entry { file, id, .. } in index {
         files_of.entry(id).or_default().insert(file);
+        files_with.entry(stem_of(file)).or_default().insert(file);
     }
     let mut seen = BTreeSet::new();
     let unique = index.iter().map(|Entry { file, id, .. }| {
-        let path = stem_of(file);
+        let stem = stem_of(file);
+        let is_alone = files_with.get(stem).is_none_or(|files| files.len() == 1);
+        let path = if is_alone { stem } else { file };
         let is_shared = files_of.get(id.as_str()).is_some_and(|files| files.len() > 1);
         let own = if !is_shared {
             id.clone()
-        } else if path.rsplit('/').next() == Some(id) {
+        } else if stem.rsplit('/').next() == Some(id) {
             path.to_owned()
         } else {
             format!("{path}/{id}")

@@ -293,9 +293,11 @@ fn largest_prompt(session: &Session) -> u64 {
     requests.chain(before).filter(|tokens| *tokens <= MOST_TOKENS).max().unwrap_or(0)
 }
 
-/// Largest prompt before an automatic compaction, where the recording reports one.
+/// Largest prompt before an automatic compaction, where the recording reports one. Agents
+/// that only clear results do so at any size.
 fn largest_before(session: &Session) -> Option<u64> {
-    let by_itself = session.compactions.iter().filter(|c| c.trigger == RecordedTrigger::Auto);
+    let removed = session.compactions.iter().filter(|c| c.folds());
+    let by_itself = removed.filter(|c| c.trigger == RecordedTrigger::Auto);
     by_itself.filter_map(|c| c.tokens_before).filter(|tokens| *tokens <= MOST_TOKENS).max()
 }
 
@@ -426,6 +428,28 @@ mod tests {
         assert_eq!(session(Some("provider/large"), &[], &[]), listed(1_000_000));
         // A prompt of exactly the limit does not exceed it.
         assert_eq!(session(Some("usual"), &[200_000], &[]), listed(200_000));
+    }
+
+    /// OpenCode clears results when a turn ends, whatever the limit.
+    #[test]
+    fn clearing_results_shows_no_limit() {
+        let usage = Some(Usage { input: 90_000, ..Usage::default() });
+        let message = Message { usage, ..Message::new("", Role::Assistant, None, Vec::new()) };
+        let compacted = |cleared: &[&str]| Session {
+            model: Some("gpt-5.4".to_owned()),
+            messages: vec![message.clone()],
+            compactions: vec![RecordedCompaction {
+                trigger: AUTO,
+                tokens_before: Some(90_000),
+                cleared: cleared.iter().map(|&call| call.to_owned()).collect(),
+                ..RecordedCompaction::default()
+            }],
+            ..Session::default()
+        };
+        let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
+        let from = |session: &Session| NativeWindow::of(session, &agents).from;
+        assert_eq!(from(&compacted(&[])), NativeFrom::Compacted);
+        assert_eq!(from(&compacted(&["c"])), NativeFrom::Listed);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::number::{dollars, percent, time, tokens};
 use super::{capital, listed};
-use crate::model::{Kept, NoCurve, Quantities, Quantity, SizeCurve, SizeRow};
+use crate::model::{Absent, Kept, NoCurve, Quantities, Quantity, SizeCurve, SizeRow};
 use crate::text::{counted, form_for};
 
 /// What to do about the size, and what that changes; a sentence or two each.
@@ -79,6 +79,10 @@ pub fn no_sizes(why: &NoCurve) -> String {
             size(*largest as f64),
             size(*least as f64)
         ),
+        // A price list has prices of named models only.
+        NoCurve::NoPrice { why } if *why == Absent::NoModelNamed.to_string() => {
+            format!("At what size to compact is not known, because no session has a price: {why}.")
+        }
         NoCurve::NoPrice { why } => format!(
             "At what size to compact is not known, because no session has a price ({why}): \
              `--prices FILE` gives one."

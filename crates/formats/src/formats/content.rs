@@ -428,8 +428,9 @@ pub(super) fn result(content: Json) -> Result<ResultText, Problem> {
     };
     for (kind, text) in each_item(content, read)? {
         match (kind.as_str(), text) {
-            ("text" | "input_text" | "output_text", Some(text)) => result.add(&text),
             (kind, _) if is_image(kind) => result.images += 1,
+            // Exporters name the part of a text as they like.
+            (_, Some(text)) => result.add(&text),
             (kind, _) => result.others.push(format!("{kind} part in a tool result")),
         }
     }

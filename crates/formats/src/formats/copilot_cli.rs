@@ -81,6 +81,8 @@ struct Reader {
     /// Number of messages when the running compaction began: it works in the
     /// background, and what came since is kept.
     began: Option<u32>,
+    /// The model that was in use when a run ended.
+    last: Option<String>,
     /// The totals that the log states, by model, and how many are of a run each.
     totals: BTreeMap<String, SessionTotal>,
     runs: u64,
@@ -164,6 +166,7 @@ impl Reader {
 
     /// What each model was asked and used until the end of a run.
     fn ended(&mut self, mut data: Fields) -> Result<(), Problem> {
+        self.last = data.take("/currentModel")?;
         let models: Option<BTreeMap<String, Json>> = data.take("/modelMetrics")?;
         self.runs += u64::from(models.is_some());
         for (model, total) in models.into_iter().flatten() {
@@ -264,8 +267,25 @@ impl Reader {
         })
     }
 
+    /// The model of responses that name none, where nobody chose one: the only one that
+    /// worked, or the one that was in use at the end.
+    fn name_silent(&mut self) {
+        let mut worked = self.totals.keys();
+        let only = worked.next().filter(|_| worked.next().is_none()).cloned();
+        let unchosen = self.model.is_none();
+        let last = self.last.take().filter(|last| unchosen && self.totals.contains_key(last));
+        let Some(model) = only.or(last) else { return };
+        for at in 0..self.draft.next_index() {
+            let message = &self.draft.session.messages[at as usize];
+            if message.role == Role::Assistant && self.draft.models.of(&message.id).is_none() {
+                self.draft.wrote(at, &model);
+            }
+        }
+    }
+
     /// Gives the totals of a model to its only response, and keeps them.
     fn totals(&mut self) {
+        self.name_silent();
         for (model, mut total) in std::mem::take(&mut self.totals) {
             let mut own = self.draft.responses_of(&model);
             if let ([only], 1, 1) = (&mut own[..], self.runs, total.requests) {

@@ -39,8 +39,11 @@ pub fn recommendation(
     match curve {
         None => {}
         Some(Ok(curve)) => {
-            let harness = std::mem::replace(&mut all.answer, wording::size_answer(curve));
-            all.harness = Some(harness).filter(|_| run.primary == Primary::FactsKept);
+            let today = all.row.as_ref().and_then(|_| today(run, curve.today_usd));
+            let harness = [Some(std::mem::take(&mut all.answer)), today];
+            let harness: Vec<String> = harness.into_iter().flatten().collect();
+            all.harness = Some(harness.join(" ")).filter(|_| run.primary == Primary::FactsKept);
+            all.answer = wording::size_answer(curve);
             (all.how_sure, all.doubt) = (wording::size_basis(curve), None);
         }
         Some(Err(why)) => {
@@ -51,6 +54,16 @@ pub fn recommendation(
         all.answer = format!("{} {savers}", all.answer);
     }
     Some(all)
+}
+
+/// What the sessions cost, where no row of what was sent has a bill to compare with: the
+/// summaries of some agents cannot be read.
+fn today(run: &Evidence<'_>, usd: f64) -> Option<String> {
+    let has_bill = |entry: &&Entry| entry.row.number(catalogue::COST_USD).is_some();
+    let mut sent = run.rows.iter().filter(|entry| entry.row.strategy == RECORDED);
+    let billed_otherwise = run.manifest.agent_models.iter().any(|model| model != RECORDED);
+    let is_compared = sent.any(has_bill) || billed_otherwise;
+    (!is_compared).then(|| format!("Today these sessions cost {}.", dollars(usd)))
 }
 
 /// What a replay at the windows of the run comes to.

@@ -114,6 +114,18 @@ fn bills() {
     );
 }
 
+/// The summaries of Codex are encrypted, so that its own row fails.
+#[test]
+fn receipt_is_named_where_no_row_of_what_was_sent_has_a_bill() {
+    let row = |strategy, values: &[(&str, f64)]| entry_at(LARGE, strategy, None, values);
+    let said = |recorded: &[(&str, f64)]| {
+        let table = [row("prune", &[("cost_usd", 3.0)]), row(RECORDED, recorded)];
+        with_evidence(Primary::FactsKept, &table, |run| today(run, 2.0))
+    };
+    assert_eq!(said(&[]).unwrap(), "Today these sessions cost $2.00.");
+    assert_eq!(said(&[("cost_usd", 2.0)]), None);
+}
+
 #[test]
 fn several_windows() {
     let at = |window: &str, name: &str, kept: usize| {

@@ -57,12 +57,18 @@ pub(super) fn answer(report: &Report) -> Vec<Part> {
         let all = [first].into_iter().chain(others).filter(|text| !text.is_empty());
         all.cloned().collect::<Vec<String>>().join(" ")
     };
+    // What is said of a strategy's rivals follows the sentence that names it.
+    let also = || answer.also.iter().collect();
+    let (first, harness) = match &answer.harness {
+        Some(harness) => (answer.answer.clone(), Some(sentences(harness, also()))),
+        None => (sentences(&answer.answer, also()), None),
+    };
     let labelled = [
-        ("answer", Some(sentences(&answer.answer, answer.also.iter().collect()))),
+        ("answer", Some(first)),
         ("sure", Some(sentences(&answer.how_sure, answer.doubt.iter().collect()))),
         ("today", receipt::sentence(report)),
         ("rebuilt", receipt::rebuilt(&report.receipt).map(|text| format!("{text}."))),
-        ("harness", answer.harness.clone()),
+        ("harness", harness),
         ("next", answer.next.clone()),
     ];
     let labelled = labelled.into_iter();

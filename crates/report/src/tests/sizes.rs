@@ -65,6 +65,7 @@ pub(crate) fn sized(mut report: Report) -> Report {
         answer: wording::size_answer(&curve),
         how_sure: wording::size_basis(&curve),
         harness: Some(at_windows.answer.clone()),
+        also: vec!["lis keeps 90 % for $30.00, which is not known to be worth it.".to_owned()],
         ..at_windows
     });
     report.curve = Some(Ok(curve));

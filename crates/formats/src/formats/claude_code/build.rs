@@ -490,7 +490,7 @@ impl<'a> Builder<'a> {
 
 /// What the lines of a response report of its tokens: the newest one with the
 /// largest output (earlier lines hold a placeholder), final once a line has a
-/// stop reason.
+/// stop reason. That line's prompt replaces an estimate.
 #[derive(Default)]
 struct Reported {
     wire: Option<WireUsage>,
@@ -500,8 +500,13 @@ struct Reported {
 impl Reported {
     fn add(&mut self, line: &Response) {
         let Some(wire) = &line.usage else { return };
+        let is_end = line.is_final && !self.output_final;
         self.output_final |= line.is_final;
-        if self.wire.as_ref().is_none_or(|known| wire.output() >= known.output()) {
+        let is_newer = |known: &WireUsage| {
+            wire.output() >= known.output()
+                || is_end && wire.usage().prompt() != known.usage().prompt()
+        };
+        if self.wire.as_ref().is_none_or(is_newer) {
             self.wire = Some(wire.clone());
         }
     }
@@ -550,6 +555,8 @@ pub(super) struct Asides {
     responses: Vec<(Option<Timestamp>, Option<String>, Reported)>,
     /// The place of each, by its id and the size of its prompt.
     known: FxHashMap<(String, u64), usize>,
+    /// The place of those that are still open, by id.
+    open: FxHashMap<String, usize>,
 }
 
 impl Asides {
@@ -563,8 +570,17 @@ impl Asides {
             };
             let Some(used) = response.request_usage() else { continue };
             let next = self.responses.len();
-            let identity = response.id.clone().map(|id| (id, used.prompt()));
-            let place = identity.map_or(next, |key| *self.known.entry(key).or_insert(next));
+            let place = response.id.clone().map_or(next, |id| {
+                let began = self.open.get(&id).copied().filter(|_| !response.is_open);
+                let key = (id.clone(), used.prompt());
+                let place = *self.known.entry(key).or_insert(began.unwrap_or(next));
+                if response.is_open {
+                    self.open.insert(id, place);
+                } else {
+                    self.open.remove(&id);
+                }
+                place
+            });
             if place == next {
                 let (at, model) = (record.header.timestamp, response.model.clone());
                 self.responses.push((at, model, Reported::default()));

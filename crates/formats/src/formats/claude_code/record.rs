@@ -143,6 +143,8 @@ pub(super) struct Response {
     /// Whether its token count is final: the reason why it stopped is `null` until the
     /// response is complete, and some recorders leave it out.
     pub(super) is_final: bool,
+    /// Whether more lines come: without a reason nothing was written yet.
+    pub(super) is_open: bool,
     pub(super) usage: Option<WireUsage>,
 }
 
@@ -150,18 +152,31 @@ impl Response {
     fn read(message: &mut Fields) -> Result<Response, Problem> {
         let diagnostics: Json = message.take("/diagnostics")?.unwrap_or_default();
         let usage = WireUsage::read(message.take("/usage")?, &diagnostics);
+        let usage = usage.map_err(|problem| below("/usage", problem))?;
+        let reason = message.0.get("stop_reason");
+        let is_silent = usage.as_ref().is_some_and(|usage| usage.output() == 0);
+        let is_final = reason.is_none_or(|reason| !reason.is_null());
+        let is_open = !is_final || reason.is_none() && is_silent;
         Ok(Response {
             id: message.take("/id")?,
             model: message.take("/model")?,
             content: message.parts("/content")?,
-            is_final: message.0.get("stop_reason").is_none_or(|reason| !reason.is_null()),
-            usage: usage.map_err(|problem| below("/usage", problem))?,
+            is_final,
+            is_open,
+            usage,
         })
     }
 
     /// What its request used.
     pub(super) fn request_usage(&self) -> Option<Usage> {
         self.usage.as_ref().map(WireUsage::usage).filter(|usage| usage.prompt() > 0)
+    }
+
+    /// Whether it completes the response of an earlier line with the same id, however
+    /// large that one's prompt: gateways to models of other makers report an estimate
+    /// while a response is written, and what was used with its end.
+    pub(super) fn completes(&self, earlier: &Response) -> bool {
+        !self.is_open && earlier.is_open
     }
 
     pub(super) fn opens_with_call(&self) -> bool {
@@ -270,8 +285,8 @@ pub(super) fn read_record(text: &str) -> Result<(Header, Body), Problem> {
         ("queue-operation", _) => from_json(&record.0)
             .map_or_else(|_| Body::Other("queue-operation record".to_owned()), Body::Queue),
         ("attachment", _) => match read_attachment(record)? {
-            (_, Some(added)) => Body::Added(added),
-            (kind, None) => Body::Other(format!("attachment/{kind} record, which is not sent")),
+            (_, Ok(added)) => Body::Added(added),
+            (kind, Err(why)) => Body::Other(format!("attachment/{kind} record, {why}")),
         },
         (kind, Some(subtype)) => Body::Other(format!("{kind}/{subtype} record")),
         (kind, None) => Body::Other(format!("{kind} record")),
@@ -332,12 +347,16 @@ const OF_A_MESSAGE: &str = "agent_mention compact_file_reference diagnostics dir
     invoked_skills mcp_resource nested_memory opened_file_in_ide pdf_reference \
     queued_command selected_lines_in_ide task_status teammate_mailbox";
 
-/// The kind of an attachment, and what it adds; `None` where it was not sent.
-fn read_attachment(mut record: Fields) -> Result<(String, Option<Added>), Problem> {
+/// Why an attachment adds nothing.
+const NOT_SENT: &str = "which is not sent";
+const NOT_RECORDED: &str = "whose text is not recorded";
+
+/// The kind of an attachment, and what it adds or why it adds nothing.
+fn read_attachment(mut record: Fields) -> Result<(String, Result<Added, &'static str>), Problem> {
     let mut attachment: Json = record.take("/attachment")?.unwrap_or_default();
     let kind = field(&attachment, "type").unwrap_or("attachment").to_owned();
     if UNSENT.split(' ').any(|unsent| unsent == kind) {
-        return Ok((kind, None));
+        return Ok((kind, Err(NOT_SENT)));
     }
     let human = attachment.pointer("/origin/kind").is_none_or(|kind| kind == "human");
     let typed = match field(&attachment, "commandMode") {
@@ -346,17 +365,22 @@ fn read_attachment(mut record: Fields) -> Result<(String, Option<Added>), Proble
     };
     if kind == "queued_command" && typed && human {
         let prompt = attachment.get_mut("prompt").map(Json::take).unwrap_or_default();
-        return Ok((kind, Some(Added::Typed(parts(prompt)?))));
+        return Ok((kind, Ok(Added::Typed(parts(prompt)?))));
     }
     if kind == "prompt_snapshot" {
-        return Ok((kind, Some(prompt(&attachment))));
+        return Ok((kind, Ok(prompt(&attachment))));
     }
     let text = match record.take::<Json>("/rendered")? {
-        Some(rendered) => texts_of(&rendered),
-        None => fields_text(&kind, &attachment).map(reminder).unwrap_or_default(),
+        Some(rendered) => Some(texts_of(&rendered)).filter(|text| !text.is_empty()),
+        None => fields_text(&kind, &attachment).map(reminder),
     };
     let standing = OF_A_MESSAGE.split(' ').all(|own| own != kind);
-    Ok((kind, (!text.is_empty()).then_some(Added::Note { text, standing })))
+    let added = match text {
+        Some(text) if text.is_empty() => Err(NOT_RECORDED),
+        Some(text) => Ok(Added::Note { text, standing }),
+        None => Err(NOT_SENT),
+    };
+    Ok((kind, added))
 }
 
 /// Versions before 2.1.8x record no attachments. A prompt that was typed while the
@@ -426,7 +450,8 @@ fn texts_of(value: &Json) -> String {
     }
 }
 
-/// The text of an attachment of an older version, put together from its fields.
+/// The text of an attachment of an older version, put together from its fields; `None` where
+/// it is not sent.
 fn fields_text(kind: &str, attachment: &Json) -> Option<String> {
     let named = |name: &str| field(attachment, name);
     let content = attachment.get("content").map(texts_of).unwrap_or_default();

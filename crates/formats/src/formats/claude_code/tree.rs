@@ -533,12 +533,14 @@ fn continues(record: &Record, newest: &Record, between: Between) -> bool {
     if let (Some(one), Some(other)) = (&newest.header.request_id, &record.header.request_id) {
         return one == other;
     }
+    let Body::Assistant(part) = &record.body else { return false };
+    let is_end = matches!(&newest.body, Body::Assistant(line) if part.completes(line));
     if let (Some(one), Some(other)) = (newest.request_usage(), record.request_usage())
         && one.prompt() != other.prompt()
+        && !is_end
     {
         return false;
     }
-    let Body::Assistant(part) = &record.body else { return false };
     // Calls run while a response is written, so that results may stand within
     // it; text after a result is the answer to it.
     between == Between::default() || between.words == 0 && part.opens_with_call()

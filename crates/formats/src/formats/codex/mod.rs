@@ -40,6 +40,12 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     for (why, n) in &reader.unreadable {
         source.warn(format!("{why}: {n}"));
     }
+    if let Some(base) = &reader.base {
+        source.warn(format!(
+            "what was said before it is only in the rollout of the session {base}: its contexts \
+             begin with what it adds"
+        ));
+    }
     Ok(vec![reader.finish()])
 }
 
@@ -67,6 +73,9 @@ struct Reader {
     draft: Draft,
     model: Option<String>,
     session_seen: bool,
+    /// The session whose rollout it goes on from without repeating it: since 2026 a fork, or
+    /// what follows turns that were taken back.
+    base: Option<String>,
     open: Option<Open>,
     /// Tokens of a response whose items have not been read yet.
     pending: Option<Usage>,
@@ -156,6 +165,7 @@ impl Reader {
         self.draft.metadata.extend(own.filter(|value| !value.is_empty()));
         if !self.session_seen {
             self.draft.recorded_id.clone_from(&id);
+            self.base = session.take("/history_base/thread_id")?;
             self.draft.parent = parent(&session.0, forked.as_ref());
             self.draft.copy_of = forked;
         } else if self.draft.copy_of.is_none() && id != self.draft.recorded_id {

@@ -238,9 +238,11 @@ impl Reader {
     ) -> Result<(), Problem> {
         let (mut turn, mut results) = (Turn::new(Role::Assistant), Vec::new());
         let mut tokens: Option<Json> = None;
+        let mut is_asked = whole.is_none();
         for part in parts {
             let mut part = Fields(part);
             let kind: String = part.need("/type")?;
+            is_asked |= kind != "tool";
             match kind.as_str() {
                 "text" => turn.text(part.need::<String>("/text")?),
                 "reasoning" => {
@@ -265,7 +267,10 @@ impl Reader {
             return Ok(());
         }
         let message = Message::new(id, Role::Assistant, info.ended(), turn.blocks);
-        self.push(Message { usage, ..message }, info.created);
+        // A command of the user that starts a subagent is a call without a step, and no model
+        // wrote it.
+        let synthetic = !is_asked && usage.is_none();
+        self.push(Message { usage, synthetic, ..message }, info.created);
         results.into_iter().for_each(|result| self.push(result, info.created));
         Ok(())
     }

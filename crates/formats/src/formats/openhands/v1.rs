@@ -71,6 +71,12 @@ pub(super) struct Reader {
     used: FxHashMap<String, (Usage, Option<String>)>,
     /// What all used so far.
     accumulated: Usage,
+    /// The model that the newest sum names.
+    model: Option<String>,
+    /// What the last request used whose response is still to come.
+    coming: Option<SidechainRequest>,
+    /// What requests used whose responses are no events, such as that of a title.
+    beside: Vec<SidechainRequest>,
 }
 
 impl Reader {
@@ -146,42 +152,56 @@ impl Reader {
             }
             "Condensation" => self.condense(event)?,
             // The new state, or one of its values by its key.
-            "ConversationStateUpdateEvent" => self.stats(&event.own.0["value"]),
+            "ConversationStateUpdateEvent" => self.stats(event.at, &event.own.0["value"]),
             // A request of a condensation, the last of `READ`.
             _ => self.is_requested = event.own.text("/source") == Some("user"),
         }
         Ok(())
     }
 
-    /// What was used so far, by purpose: of single responses, or in sum.
-    fn stats(&mut self, value: &Json) {
+    /// What was used so far, by purpose: of single responses, or in sum. A sum is told when a
+    /// response arrives, before that becomes an event: what it grew by is the next event's. It
+    /// may be written late, behind an event that is younger.
+    fn stats(&mut self, at: Option<Timestamp>, value: &Json) {
         let stats = value.get("stats").unwrap_or(value);
         let all = stats.get("usage_to_metrics").and_then(Json::as_object);
         let Some(all) = all else {
             return self.draft.leave_out("ConversationStateUpdateEvent", 1);
         };
         let read = |value: &Json| usage(value.clone()).ok();
+        let text = |of: &Json, key: &str| of.get(key).and_then(Json::as_str).map(str::to_owned);
         let single = all.values().filter_map(|own| own.get("token_usages")?.as_array()).flatten();
         for own in single {
-            let text = |key: &str| own.get(key).and_then(Json::as_str).map(str::to_owned);
-            let id = text("response_id").filter(|id| !id.is_empty());
-            self.used.extend(id.zip(read(own)).map(|(id, used)| (id, (used, text("model")))));
+            let id = text(own, "response_id").filter(|id| !id.is_empty());
+            self.used.extend(id.zip(read(own)).map(|(id, used)| (id, (used, text(own, "model")))));
         }
         // The condenser has a sum of its own.
-        let sum = all.get("agent").or_else(|| all.get("default")).or_else(|| all.values().next());
-        let sum = sum.and_then(|own| own.get("accumulated_token_usage")).and_then(read);
-        let Some(now) = sum else { return };
+        let main = all.get("agent").or_else(|| all.get("default")).or_else(|| all.values().next());
+        self.model = main.and_then(|own| text(own, "model_name")).or(self.model.take());
+        let sum = main.and_then(|own| own.get("accumulated_token_usage"));
+        let model = sum.and_then(|own| text(own, "model")).or_else(|| self.model.clone());
+        let Some(now) = sum.and_then(read) else { return };
         let before = std::mem::replace(&mut self.accumulated, now);
-        let last = self.draft.session.messages.iter_mut().rev();
-        let last = last.take_while(|message| message.role != Role::User);
-        let answer = last.into_iter().find(|message| message.role == Role::Assistant);
-        if let (Some(answer), Some(used)) = (answer, since(now, before)) {
-            answer.usage.get_or_insert(used);
+        let Some(usage) = since(now, before) else { return };
+        let last = self.draft.session.messages.iter_mut().enumerate().rev();
+        let last = last.take_while(|(_, message)| message.role != Role::User);
+        let answer = last.into_iter().find(|(_, message)| message.role == Role::Assistant);
+        let is_younger = |other: Option<Timestamp>| other.zip(at).is_none_or(|(one, at)| one >= at);
+        if let Some((place, answer)) = answer.filter(|(_, answer)| is_younger(answer.at)) {
+            answer.usage.get_or_insert(usage);
+            model.into_iter().for_each(|model| self.draft.wrote(place as u32, &model));
+        } else {
+            self.beside.extend(self.coming.replace(SidechainRequest { at, model, usage }));
         }
     }
 
     /// Gives the responses what they used by their ids.
     fn assign(&mut self) {
+        self.beside.extend(self.coming.take());
+        // Those that are told one by one tell nothing of the others.
+        if self.used.is_empty() {
+            self.draft.session.sidechains.append(&mut self.beside);
+        }
         for (id, at) in std::mem::take(&mut self.responses) {
             let Some((usage, model)) = self.used.remove(&id) else { continue };
             if let Some(message) = self.draft.session.messages.get_mut(at as usize) {
@@ -253,8 +273,13 @@ impl Reader {
         }
     }
 
-    fn push(&mut self, turn: Turn, events: Vec<String>) {
+    fn push(&mut self, mut turn: Turn, events: Vec<String>) {
         let at = self.draft.next_index();
+        if turn.role == Role::Assistant {
+            let used = self.coming.take();
+            turn.model = used.as_ref().and_then(|used| used.model.clone()).or(self.model.clone());
+            turn.usage = used.map(|used| used.usage);
+        }
         self.draft.turn(turn);
         self.add(at, events);
     }
