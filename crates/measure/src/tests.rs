@@ -250,7 +250,6 @@ fn every_measure_has_one_computation_and_catalogue_entry() {
 fn every_measure_yields_parts_that_fit_its_pool() {
     let mut facts = ten_requests("s");
     facts.recorded_compactions = 1;
-    facts.requests.iter_mut().for_each(|r| r.output_recorded = true);
     let cell = strategy("s", "x", HALF)
         .compaction(2_000, 1_000)
         .bill("recorded", "dear", &[(1_000, 0, 0); 10])

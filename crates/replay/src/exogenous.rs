@@ -148,7 +148,6 @@ mod tests {
             message: n as u32,
             tokens_full: 0,
             output: 0,
-            output_recorded: false,
             at: Timestamp::from_second(n as i64).unwrap(),
             recorded: Some(Usage {
                 input,

@@ -261,9 +261,6 @@ fn responses(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, 
                 message: index,
                 tokens_full: preamble + sizes.hidden_tokens + history,
                 output: sizes.output[index as usize],
-                output_recorded: usage.is_some_and(|u| {
-                    u.output > 0 && (u.output_final || u.output == sizes.output[index as usize])
-                }),
                 at: timeline.sent_at(index),
                 recorded: usage,
                 billed: usage.is_none_or(|u| u.prompt() > 0),

@@ -131,7 +131,6 @@ mod tests {
                 message: 1,
                 tokens_full: 100,
                 output: 10,
-                output_recorded: false,
                 at: Timestamp::from_second(at).unwrap(),
                 recorded: Some(usage),
                 billed: true,

@@ -276,7 +276,6 @@ impl Kit {
                     message: at as u32 * 2 + 1,
                     tokens_full,
                     output: 120,
-                    output_recorded: false,
                     at: Timestamp::UNIX_EPOCH,
                     recorded: None,
                     billed: true,

@@ -37,8 +37,6 @@ pub struct RequestFacts {
     /// Output that the recording made: the provider's figure where it is
     /// final, else counted.
     pub output: u64,
-    /// Whether `output` is the provider's figure.
-    pub output_recorded: bool,
     /// Time of the request on the simulated clock.
     pub at: Timestamp,
     /// What the provider reported for the recorded request.

@@ -34,7 +34,6 @@ impl FactsBuilder {
                 message: 2 * at + 1,
                 tokens_full: *tokens_full,
                 output: 10,
-                output_recorded: false,
                 at: Timestamp::UNIX_EPOCH,
                 recorded: None,
                 billed: true,
