@@ -311,6 +311,24 @@ fn recorded_compactions_tell_what_stood_around_them() {
     assert_eq!((row.growth_before, row.growth_behind, row.calls()), (None, None, None));
 }
 
+/// Twenty requests before the last prompt, by 10k each, and twenty behind it, by 5k each.
+#[test]
+fn growth_of_twenty_requests_on_either_side_is_told() {
+    let behind = (0..=20).map(|n| if n == 0 { (15, 25) } else { (35 + 5 * n, 5) });
+    let prompts: Vec<Tokens> = growing(23).into_iter().chain(behind).collect();
+    let grown = |prompts: &[Tokens], made: &[(u32, RecordedTrigger)]| {
+        let rows = recorded_compactions(&[session("s", prompts, made)], &prices());
+        rows.iter().map(|row| (row.growth_before, row.growth_behind)).collect::<Vec<_>>()
+    };
+    let at = (23, RecordedTrigger::Auto);
+    assert_eq!(grown(&prompts, &[at]), [(Some(200_000), Some(100_000))]);
+    // One request less on either side, or another compaction among them.
+    assert_eq!(grown(&prompts[1..43], &[(22, at.1)]), [(Some(200_000), None)]);
+    assert_eq!(grown(&prompts[3..], &[(20, at.1)]), [(None, Some(100_000))]);
+    let two = [at, (40, at.1)];
+    assert_eq!(grown(&prompts, &two), [(Some(200_000), None), (None, None)]);
+}
+
 /// What goes on from elsewhere begins with what others begin with: behind a compaction, with more
 /// than any agent begins with, or with more than it has later.
 #[test]
