@@ -446,8 +446,8 @@ mod tests {
             }],
             ..Session::default()
         };
-        let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
-        let from = |session: &Session| NativeWindow::of(session, &agents).from;
+        let billing_models = BillingModels::new(Arc::new(PriceList::bundled()), Vec::new());
+        let from = |session: &Session| NativeWindow::of(session, &billing_models).from;
         assert_eq!(from(&compacted(&[])), NativeFrom::Compacted);
         assert_eq!(from(&compacted(&["c"])), NativeFrom::Listed);
     }
