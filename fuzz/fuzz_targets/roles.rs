@@ -16,7 +16,7 @@ use recap_exam::roles::compactor;
 use recap_exam::roles::embedder::Embedder;
 use recap_exam::roles::finder::Finder;
 use recap_exam::roles::judge::{self, Grading, Judge};
-use recap_strategy::{Archived, Channel, Compactor, RECOVERIES, Task};
+use recap_strategy::{Archived, Asked, Channel, Compactor, RECOVERIES, Task};
 use recap_core::tokens::Counter;
 use recap_fuzz::{block_on, files, text, told_text};
 
@@ -90,23 +90,17 @@ fn answered(llm: Arc<Says>) {
 fn compacted(llm: Arc<Says>) {
     let counter = Arc::new(Counter::default());
     let compactor = compactor::Llm::new(llm, counter);
-    let (prompt, messages, max_tokens) = ("Fold this.".to_owned(), Vec::new(), 500);
-    let tasks = [
-        Task::SessionState {
-            prompt: prompt.clone(),
-            messages: messages.clone(),
-            previous: None,
-            max_tokens,
-        },
-        Task::Continuation {
-            prompt: prompt.clone(),
-            messages: messages.clone(),
-            headings: vec!["Goal".to_owned()],
-            live: None,
-            max_tokens,
-        },
-        Task::Digest { prompt, messages, rolling: None, known: Vec::new(), max_tokens },
+    let asked = [
+        Asked::SessionState { previous: None },
+        Asked::Continuation { headings: vec!["Goal".to_owned()], live: None },
+        Asked::Digest { rolling: None, known: Vec::new() },
     ];
+    let tasks = asked.map(|asked| Task {
+        prompt: "Fold this.".to_owned(),
+        messages: Vec::new(),
+        max_tokens: 500,
+        asked,
+    });
     for task in &tasks {
         if let Err(failed) = block_on(compactor.run(task)) {
             told_text(&failed.error.to_string());
