@@ -16,6 +16,7 @@ pub struct SentText {
     text: OnceLock<Arc<str>>,
     identifiers: OnceLock<Vec<Range<usize>>>,
     words: OnceLock<Vec<u64>>,
+    hash: OnceLock<[u8; 32]>,
     derived: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
@@ -53,6 +54,11 @@ impl SentText {
             found.dedup();
             found
         })
+    }
+
+    /// Its BLAKE3 hash.
+    pub(crate) fn hash(&self) -> &[u8; 32] {
+        self.hash.get_or_init(|| *blake3::hash(self.as_bytes()).as_bytes())
     }
 
     /// What the offline compactor finds in it.

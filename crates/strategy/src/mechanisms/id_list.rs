@@ -4,10 +4,11 @@
 //! is listed with the rarest words around it, so that it also reaches what a
 //! list of words without sentences can.
 
+use std::hash::BuildHasher;
 use std::ops::Range;
 
 use async_trait::async_trait;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use super::sliding_window::orphans;
@@ -46,7 +47,9 @@ struct Parameters {
 struct IdList {
     last: u32,
     neighbours: usize,
-    listed: FxHashSet<String>,
+    /// Hashes of the identifiers that are listed: 64 bits, so that two of one session share one
+    /// with a chance below one in a billion.
+    listed: FxHashSet<u64>,
     /// Messages before this one are listed.
     through: MessageIndex,
     /// For each word, by its hash, the number of past messages that contain it.
@@ -74,8 +77,7 @@ impl IdList {
         let mut new = Vec::new();
         for place in text.identifiers() {
             let name = &text[place.clone()];
-            if !self.listed.contains(name) {
-                self.listed.insert(name.to_owned());
+            if self.listed.insert(FxBuildHasher.hash_one(name)) {
                 new.push((name, place));
             }
         }
