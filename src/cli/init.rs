@@ -11,7 +11,7 @@ use crate::failure::{Exit, Failure};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{Session, Support};
 use recap_core::tokens::Sizes;
-use recap_exam::facts::{MiningRules, mine};
+use recap_exam::facts::mine;
 use recap_formats::Dataset;
 
 /// The folder in which GitHub looks for workflows, with the file's name.
@@ -237,7 +237,7 @@ fn rules(datasets: &[Dataset]) -> Vec<String> {
 fn has_references(session: &Session) -> bool {
     let sizes = Sizes::of(session, &wire::counter(None));
     let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    let exam = mine(session, &tokens, &MiningRules::default());
+    let exam = mine(session, &tokens);
     Support::of(exam.references.iter()).suffices()
 }
 

@@ -196,12 +196,8 @@ impl RoleOptions {
         let mut model_session = ModelSession::dry_run(&self.calls, prices, counter, planned)?;
         let mut roles = self.filled(counter, &mut model_session)?;
         if !roles.offline {
-            let offline = Arc::new(compactor::Offline::new(Arc::clone(counter)));
-            roles.compactor = Arc::new(compactor::DryRunCompactor::new(
-                roles.compactor,
-                offline,
-                Arc::clone(planned),
-            ));
+            let dry_run = compactor::DryRunCompactor::new;
+            roles.compactor = Arc::new(dry_run(roles.compactor, counter, Arc::clone(planned)));
         }
         Ok((roles, model_session))
     }
@@ -244,7 +240,7 @@ pub(super) fn judges(
         return Ok(judges.remove(0));
     }
     let panel = judge::Panel::new(judges).map_err(|problem| {
-        Failure::usage(problem.to_string()).help("name --judge once, twice, or three times")
+        Failure::usage(problem).help("name --judge once, twice, or three times")
     })?;
     Ok(Arc::new(panel))
 }

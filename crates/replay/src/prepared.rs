@@ -14,7 +14,7 @@ use recap_core::model::{
     Session, SessionFacts, Usage, UsedAgain,
 };
 use recap_core::tokens::Counter;
-use recap_exam::facts::{CutPlace, Cuts, LastComponents, Mining, MiningRules, Survival, places};
+use recap_exam::facts::{CutPlace, Cuts, LastComponents, Mining, Survival, places};
 use recap_strategy::{Archived, Recording};
 
 /// A session with its sizes, its exam and its times.
@@ -91,7 +91,7 @@ impl PreparedSession {
         let recording = Recording::new(Arc::clone(&session), counter);
         let timeline = Arc::new(Timeline::of(&session, &PROFILE, &recording.sizes.output));
         let exact: Vec<u64> = recording.exact.messages.iter().map(|w| w.tokens).collect();
-        let mining = Mining::new(&session, &exact, &MiningRules::default());
+        let mining = Mining::new(&session, &exact);
         let exam = mining.exam();
         let places = places(&session, &exact, cuts, depth);
         let no_cut = places.as_ref().err().filter(|_| cuts != Cuts::None).cloned();

@@ -136,6 +136,15 @@ pub fn places(session: &Session, sizes: &[u64], cuts: Cuts, depth: u32) -> Place
     })
 }
 
+/// Tokens of the messages before each message, and of all of them.
+pub(super) fn tokens_before(sizes: &[u64]) -> Vec<u64> {
+    let sums = sizes.iter().scan(0, |sum, size| {
+        *sum += size;
+        Some(*sum)
+    });
+    std::iter::once(0).chain(sums).collect()
+}
+
 /// What the search for cuts needs of a session.
 struct Survey<'a> {
     session: &'a Session,
@@ -157,13 +166,9 @@ struct Candidate {
 
 impl<'a> Survey<'a> {
     fn new(session: &'a Session, sizes: &[u64]) -> Self {
-        let mut before = vec![0];
-        before.extend(sizes.iter().scan(0, |sum, size| {
-            *sum += size;
-            Some(*sum)
-        }));
         let (requests, responses) = (session.requests().collect(), session.responses().collect());
-        Survey { session, requests, responses, before, context: RecordedContext::of(session) }
+        let (before, context) = (tokens_before(sizes), RecordedContext::of(session));
+        Survey { session, requests, responses, before, context }
     }
 
     fn tokens(&self, from: MessageIndex, to: MessageIndex) -> u64 {

@@ -10,6 +10,7 @@ use super::acts::{Moves, name};
 use super::draft::Draft;
 use super::sentences::captures_that;
 use super::view::{Made, View};
+use crate::facts::texts;
 use recap_core::model::call::{CallEffect, ChangeKind, PATH, text_argument};
 use recap_core::model::{Block, MessageIndex, QuestionKind};
 use recap_core::text::{Pattern, pattern};
@@ -96,9 +97,13 @@ impl<'a> Files<'a> {
             }
         }
         let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for found in PLACED.captures_iter(&view.text) {
-            let part = |name| found.name(name).expect("no match is without it").as_str();
-            folders.entry(part("name")).or_default().insert(part("folder"));
+        for &at in &view.messages {
+            texts(&view.session.messages[at as usize], &mut |_, text| {
+                for found in PLACED.captures_iter(text) {
+                    let part = |name| found.name(name).expect("no match is without it").as_str();
+                    folders.entry(part("name")).or_default().insert(part("folder"));
+                }
+            });
         }
         Files { files, went, folders }
     }

@@ -193,7 +193,7 @@ impl Asking {
             let channel = Channel::new(spec, &self.archive()[..end])
                 .with_sessions(&sessions)
                 .of(&self.prepared.facts.session);
-            let finder = Finder::by_meaning(channel, self.roles.embedder.as_deref());
+            let finder = Finder::new(channel, self.roles.embedder.as_deref());
             let searched = answerer.search(&shown, &questions, &finder).await;
             assert_eq!(searched.len(), questions.len(), "an answerer answers every question");
             searched
