@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::shared;
 use recap_core::model::{Exam, Message, Session};
-use recap_exam::facts::{Cuts, Mining, Survival, mine, places};
+use recap_exam::facts::{Cuts, LastComponents, Mining, Survival, mine, places};
 use recap_formats::{LoadOptions, load};
 
 /// Share of the labelled references that were needed, doubtful ones counted
@@ -201,8 +201,9 @@ fn vendor_summaries_carry_what_they_tell() {
             let texts: Vec<&str> = summary.texts().map(|(_, text)| text).collect();
             let facts = mining.facts_at(&place);
             let exam = Exam { references: facts.clone(), did_without: 0 };
-            let survival = Survival::new(session, &exam);
-            let stands = |at: usize| texts.iter().any(|text| survival.is_in(at, text));
+            let last = LastComponents::new(&exam.references, (0..).zip(&session.messages));
+            let survival = Survival::new(session, &exam, &last);
+            let stands = |at: usize| texts.iter().any(|text| survival.place_in(at, text).is_some());
             for (at, fact) in facts.iter().enumerate().filter(|(at, _)| stands(*at)) {
                 let hash = blake3::hash(fact.text.as_bytes()).to_hex();
                 let label = labels.iter().find(|label| {

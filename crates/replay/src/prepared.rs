@@ -101,7 +101,7 @@ impl PreparedSession {
         let used_again = used_again(&session, &exact, &mining);
         let references = exam.references.iter().chain(cuts.iter().flat_map(|(_, facts)| facts));
         let last_components = LastComponents::new(references, (0u32..).zip(&session.messages));
-        let survival = Survival::with(&session, &exam, &last_components);
+        let survival = Survival::new(&session, &exam, &last_components);
         let (messages, texts) = message_facts(&recording);
         let (mut responses, other_models) = responses(&recording, &timeline);
         let global = recording.calibration.as_ref().and_then(|c| c.global);

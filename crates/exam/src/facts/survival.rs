@@ -1,7 +1,6 @@
 //! Whether a reference survives in a context (reference §4, survival).
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -26,7 +25,7 @@ pub struct Survival {
     /// The synthetic entries and notes that contain each identifier: each text
     /// is scanned once, so that a query costs only the carriers of its
     /// identifier.
-    carriers: FxHashMap<u32, Vec<(u32, Carried)>>,
+    carriers: FxHashMap<u32, Vec<u32>>,
     /// How many synthetic entries and notes have been scanned.
     read: (u32, u32),
 }
@@ -41,8 +40,8 @@ struct SearchedFacts {
     names: Vec<Name>,
     /// Every identifier and last component of one.
     spellings: NeedleSet,
-    /// The identifier that each needle of `spellings` stands for, and in which form.
-    meaning: Vec<(u32, Carried)>,
+    /// The identifier that each needle of `spellings` stands for.
+    meaning: Vec<u32>,
 }
 
 /// One identifier of the exam.
@@ -54,27 +53,13 @@ struct Name {
     last_sources: Vec<MessageIndex>,
 }
 
-/// The form in which a carrier contains an identifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Carried {
-    Nothing,
-    LastComponent,
-    Whole,
-}
-
 impl Survival {
-    /// Prepares the exam of `session`; one pass over its texts.
-    pub fn new(session: &Session, exam: &Exam) -> Survival {
-        let messages = (0u32..).zip(&session.messages);
-        Self::with(session, exam, &LastComponents::new(&exam.references, messages))
-    }
-
     /// Prepares the exam of `session`, of which is known where the last components stand.
     ///
     /// # Panics
     ///
     /// If that is not known of one.
-    pub fn with(session: &Session, exam: &Exam, last: &LastComponents) -> Survival {
+    pub fn new(session: &Session, exam: &Exam, last: &LastComponents) -> Survival {
         let paths = paths(session);
         let mut by_text: FxHashMap<&str, u32> = FxHashMap::default();
         let mut names = Vec::new();
@@ -132,17 +117,8 @@ impl Survival {
         }
     }
 
-    /// Whether a text holds the identifier of the reference at a position of the
-    /// exam.
-    ///
-    /// # Panics
-    ///
-    /// If the exam has no such reference.
-    pub fn is_in(&self, reference: usize, text: &str) -> bool {
-        self.place_in(reference, text).is_some()
-    }
-
-    /// Where a text first holds it, in bytes.
+    /// Where a text first holds the identifier of the reference at a position of the exam, in
+    /// bytes.
     ///
     /// # Panics
     ///
@@ -168,15 +144,12 @@ impl Survival {
     fn read_on(&mut self, context: &Context) {
         let Survival { exam, carriers, read } = self;
         context.each_written(read.0, read.1, &mut |id, text| {
-            let mut named: BTreeMap<u32, Carried> = BTreeMap::new();
             exam.spellings.scan(text, |needle, _| {
-                let (number, carried) = exam.meaning[needle as usize];
-                let best = named.entry(number).or_insert(carried);
-                *best = carried.max(*best);
+                let known = carriers.entry(exam.meaning[needle as usize]).or_default();
+                if known.last() != Some(&id) {
+                    known.push(id);
+                }
             });
-            for (number, carried) in named {
-                carriers.entry(number).or_default().push((id, carried));
-            }
         });
         *read = context.written();
     }
@@ -189,28 +162,14 @@ impl Survival {
         name: &Name,
         context: &Context,
     ) -> ReferenceState {
-        // What an edit left of a message is recorded text, and nothing that was written.
-        let is_left = |text: &str, place: &Range<usize>, of: Option<MessageIndex>| {
-            let original = of.and_then(|message| context.original(EntryId::message(message)));
-            original.is_some_and(|original| original.sent().contains(line(text, place)))
-        };
-        let judge = |carried: Carried, text: &str, of: Option<MessageIndex>| match carried {
-            Carried::Nothing => ReferenceState::Lost,
-            Carried::LastComponent => ReferenceState::Partial,
-            Carried::Whole if name.whole.places(text).any(|place| is_left(text, &place, of)) => {
-                ReferenceState::Verbatim
-            }
-            Carried::Whole if stated(&name.whole, text).is_some() => ReferenceState::Carried,
-            Carried::Whole => ReferenceState::Bare,
-        };
         let mut best = ReferenceState::Lost;
         for &at in from(&asked.sources, context.oldest_sent()).iter().rev() {
             if let Some(text) = context.edited_text(at) {
-                best = best.min(judge(name.carried(text), text, Some(at)));
+                best = best.min(name.state_in(text, Some(at), context));
             }
         }
         if let Some(carriers) = self.carriers.get_mut(&number) {
-            carriers.retain(|&(id, carried)| {
+            carriers.retain(|&id| {
                 let Some((text, is_sent)) = context.written_text(id) else { return false };
                 if is_sent {
                     // A text in the place of one message alone is an edit of it.
@@ -218,7 +177,7 @@ impl Survival {
                         [only] => Some(*only),
                         _ => None,
                     };
-                    best = best.min(judge(carried, text, of));
+                    best = best.min(name.state_in(text, of, context));
                 }
                 true
             });
@@ -275,25 +234,36 @@ impl Name {
         })
     }
 
-    fn carried(&self, text: &str) -> Carried {
-        if self.whole.find(text).is_some() {
-            return Carried::Whole;
+    /// The state that a text gives it. `of`: the recorded message in whose place alone it stands.
+    fn state_in(&self, text: &str, of: Option<MessageIndex>, context: &Context) -> ReferenceState {
+        if self.whole.find(text).is_none() {
+            let last = self.last.as_ref().and_then(|last| last.find(text));
+            return last.map_or(ReferenceState::Lost, |_| ReferenceState::Partial);
         }
-        let last = self.last.as_ref().and_then(|last| last.find(text));
-        last.map_or(Carried::Nothing, |_| Carried::LastComponent)
+        // What an edit left of a message is recorded text, and nothing that was written.
+        let original = of.and_then(|message| context.original(EntryId::message(message)));
+        let original = original.map(Message::sent);
+        let is_left = |place: Range<usize>| {
+            original.as_ref().is_some_and(|original| original.contains(line(text, &place)))
+        };
+        if self.whole.places(text).any(is_left) {
+            ReferenceState::Verbatim
+        } else if stated(&self.whole, text).is_some() {
+            ReferenceState::Carried
+        } else {
+            ReferenceState::Bare
+        }
     }
 }
 
 /// One set of all spellings that are searched for, and the meaning of each needle.
-fn spellings(names: &[Name]) -> (NeedleSet, Vec<(u32, Carried)>) {
+fn spellings(names: &[Name]) -> (NeedleSet, Vec<u32>) {
     let mut needles = Vec::new();
     let mut meaning = Vec::new();
     for (number, name) in (0u32..).zip(names) {
-        needles.push(&name.whole);
-        meaning.push((number, Carried::Whole));
-        if let Some(last) = &name.last {
-            needles.push(last);
-            meaning.push((number, Carried::LastComponent));
+        for needle in std::iter::once(&name.whole).chain(&name.last) {
+            needles.push(needle);
+            meaning.push(number);
         }
     }
     (NeedleSet::new(needles), meaning)

@@ -266,8 +266,8 @@ fn declared(text: &str) -> BTreeSet<&str> {
         let line = text[..whole.start()].rsplit('\n').next().unwrap_or_default();
         whole.as_str().starts_with("const") && line.starts_with([' ', '\t'])
     };
-    let names = named(text).filter(|(whole, _)| !is_local(whole)).map(|(_, name)| name);
-    names.filter(|name| is_specific(name)).collect()
+    let names = named(text).filter(|(whole, name)| !is_local(whole) && is_specific(name));
+    names.map(|(_, name)| name).collect()
 }
 
 /// Whether a name is put together from several words, so that nobody guesses it.

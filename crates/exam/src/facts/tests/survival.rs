@@ -14,6 +14,11 @@ struct Left {
     folded: Option<(Vec<u32>, &'static str)>,
 }
 
+fn survival(session: &Session, exam: &Exam) -> Survival {
+    let last = LastComponents::new(&exam.references, (0..).zip(&session.messages));
+    Survival::new(session, exam, &last)
+}
+
 fn whole(session: &Session) -> Context {
     let recording = Recording::new(Arc::new(session.clone()), Arc::default());
     let mut context = Context::new(recording);
@@ -58,7 +63,7 @@ fn state(left: Left) -> ReferenceState {
     let exam = exam(&t);
     assert_eq!(exam.references.len(), 1);
     assert_eq!(exam.references[0].sources, [0, 1]);
-    Survival::new(&t, &exam).state(0, &left.of(&t))
+    survival(&t, &exam).state(0, &left.of(&t))
 }
 
 #[test]
@@ -112,7 +117,7 @@ fn fresh_survival_forgets_entries_of_other_cell() {
         talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
     let exam = exam(&t);
     let view = |text| Left { folded: Some((vec![0, 1], text)), ..Left::default() }.of(&t);
-    let mut first = Survival::new(&t, &exam);
+    let mut first = survival(&t, &exam);
     assert_eq!(first.state(0, &view("nothing")), ReferenceState::Lost);
     let mut second = first.fresh();
     let kept = second.state(0, &view("zebra quagga drainShardQueue"));
@@ -123,18 +128,18 @@ fn fresh_survival_forgets_entries_of_other_cell() {
 fn carrier_counts_while_sent_and_is_read_once() {
     let t =
         talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
-    let mut survival = Survival::new(&t, &exam(&t));
+    let mut kept = survival(&t, &exam(&t));
     let mut context = whole(&t);
     let list = fold(&mut context, &[0], "- drainShardQueue");
-    assert_eq!(survival.state(0, &context), ReferenceState::Bare);
+    assert_eq!(kept.state(0, &context), ReferenceState::Bare);
     let said = fold(&mut context, &[1], "the zebra, the quagga, drainShardQueue");
-    assert_eq!(survival.state(0, &context), ReferenceState::Carried);
+    assert_eq!(kept.state(0, &context), ReferenceState::Carried);
     context.apply(Op::Hide { before: 0, except: Vec::new(), also: vec![said] }).unwrap();
-    assert_eq!(survival.state(0, &context), ReferenceState::Bare);
+    assert_eq!(kept.state(0, &context), ReferenceState::Bare);
     context.apply(Op::Evict(vec![list])).unwrap();
-    assert_eq!(survival.state(0, &context), ReferenceState::Lost);
+    assert_eq!(kept.state(0, &context), ReferenceState::Lost);
     context.begin_stage(0);
-    assert_eq!(survival.state(0, &context), ReferenceState::Carried);
+    assert_eq!(kept.state(0, &context), ReferenceState::Carried);
 }
 
 proptest! {
@@ -151,12 +156,12 @@ proptest! {
         let t = talk(messages);
         let first = exam(&t);
         prop_assert_eq!(&first, &exam(&t));
-        let mut survival = Survival::new(&t, &first);
+        let mut kept = survival(&t, &first);
         let full = whole(&t);
         for (at, reference) in first.references.iter().enumerate() {
             prop_assert!(reference.distance_tokens >= 4_000);
             prop_assert!(reference.sources.contains(&reference.last_seen));
-            prop_assert_eq!(survival.state(at, &full), ReferenceState::Verbatim);
+            prop_assert_eq!(kept.state(at, &full), ReferenceState::Verbatim);
         }
     }
 }
@@ -180,10 +185,10 @@ fn part_of_a_session_has_the_last_components_of_its_own_messages() {
 fn text_is_searched_for_name_and_statement() {
     let t =
         talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
-    let survival = Survival::new(&t, &exam(&t));
+    let survival = survival(&t, &exam(&t));
     let found = |text: &str| (survival.place_in(0, text), survival.stated_in(0, text));
     assert_eq!(found("- drainShardQueue"), (Some(2..17), None));
     assert_eq!(found("it drains: drainShardQueue"), (Some(11..26), Some(11..26)));
     assert_eq!(found("drainShardQueues"), (None, None));
-    assert!(survival.is_in(0, "in drainShardQueue") && !survival.is_in(0, "zebra quagga"));
+    assert_eq!(found("zebra quagga"), (None, None));
 }
