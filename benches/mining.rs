@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use recap_core::tokens::Counter;
-use recap_exam::facts::{MiningRules, mine};
+use recap_exam::facts::mine;
 
 #[allow(dead_code, reason = "each bench uses a part of the generator")]
 mod common;
@@ -25,7 +25,7 @@ fn mining(criterion: &mut Criterion) {
         let requests = session.requests().count() as u64;
         group.throughput(Throughput::Elements(requests));
         group.bench_with_input(BenchmarkId::from_parameter(length), &session, |bencher, t| {
-            bencher.iter(|| mine(black_box(t), &sizes, &MiningRules::default()));
+            bencher.iter(|| mine(black_box(t), &sizes));
         });
     }
     group.finish();

@@ -103,6 +103,21 @@ pub(crate) fn violation(error: &DatasetError) -> String {
     format!("{}{line}: {what}", error.file)
 }
 
+/// Most violations that are told: a file with the wrong format has one a line.
+const TOLD: usize = 100;
+
+/// The error for invalid files, which have at least one violation: a line for each.
+pub(crate) fn refused(errors: &[DatasetError]) -> Failure {
+    if let [error] = errors {
+        return Failure::usage(error.to_string()).help(error.help());
+    }
+    let mut lines: Vec<String> = errors.iter().take(TOLD).map(violation).collect();
+    if errors.len() > TOLD {
+        lines.push(format!("and {} more", errors.len() - TOLD));
+    }
+    Failure::usage(lines.join("\n")).help(errors[0].help())
+}
+
 /// Where strategies and their keys are listed.
 const STRATEGIES: &str =
     "`recap strategies list` names the built-in ones, `recap strategies show NAME` their keys";

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Settings;
 use recap_core::clock::PROFILE;
 use recap_core::model::{
     INSTRUMENT, MARGIN, Manifest, OFFLINE, Planned, Prices, Provenance, Session, Source,
@@ -19,7 +20,12 @@ pub(super) fn agent(datasets: &[Dataset]) -> Option<String> {
 }
 
 /// The manifest of a run before its roles are filled.
-pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -> Manifest {
+pub(super) fn of_plan(
+    spec: &RunSpec,
+    datasets: &[Dataset],
+    counter: &Counter,
+    settings: &Settings,
+) -> Manifest {
     let strategy = |p: &Arc<Strategy>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
     let files = datasets.iter().flat_map(|d| &d.files);
     Manifest {
@@ -31,7 +37,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         windows: spec.windows.labels(),
         scaled: spec.scaled,
         cuts: spec.cuts.to_string(),
-        compact_at: Vec::new(),
+        compact_at: settings.compact_at.clone(),
         grid: None,
         questions: String::new(),
         agent: agent(datasets),
@@ -56,7 +62,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         comparator: None,
         margin: MARGIN,
         no_text: false,
-        shard: None,
+        shard: settings.shard,
         planned: Planned::default(),
         warnings: datasets.iter().flat_map(|d| d.warnings.clone()).collect(),
     }

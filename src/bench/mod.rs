@@ -37,4 +37,4 @@ pub use plan::{BenchPlan, Inputs, Questions, plan};
 pub use run::{BenchRun, Results, clear, measure_run};
 pub use selection::{strategy, strategy_text};
 pub use settings::{Selection, Settings};
-pub use shard::{Part, merge};
+pub use shard::merge;

@@ -9,7 +9,7 @@ use recap_core::text::counted;
 use recap_core::wording::first_few;
 use recap_formats::Dataset;
 use recap_replay::run::{NamedSession, Windows};
-use recap_replay::{LimitShown, NativeFrom, NativeWindow, SharedLimit, WindowSpec, share_limits};
+use recap_replay::{NativeFrom, NativeWindow, SharedLimit, WindowSpec, share_limits};
 
 /// Gives sessions that do not show their agent's limit the one that other sessions of the
 /// agent and model show. Returns what is to be told of data sets that are replayed at it.
@@ -46,13 +46,8 @@ pub fn share_native_windows(
 }
 
 /// A limit with what shows it.
-fn shared(limit: &SharedLimit) -> String {
-    let SharedLimit { tokens, session, given, .. } = limit;
-    let shows = match limit.shown {
-        LimitShown::Compaction(before) => format!("compacted by itself at {before}"),
-        LimitShown::Prompt(largest) => format!("sent {largest}"),
-    };
-    format!("{tokens} tokens in {given}, since {session} {shows}")
+fn shared(SharedLimit { tokens, session, shown, given }: &SharedLimit) -> String {
+    format!("{tokens} tokens in {given}, since {session} {shown}")
 }
 
 /// Warnings about native windows: sessions whose prompts were larger than their

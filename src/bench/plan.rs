@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::selection::DataContents;
-use super::{Part, Selection, Settings, grid, manifest, native, shard};
+use super::{Selection, Settings, grid, manifest, native, shard};
 use crate::failure::{Exit, Failure};
 use recap_billing::pricing::{BillingModels, PriceList};
 use recap_core::model::{Manifest, Question, Session};
@@ -73,19 +73,10 @@ pub struct BenchPlan {
     pub roles: ModelRoles,
     /// How tokens are counted.
     pub counter: Arc<Counter>,
-    /// The calls of models that every shard is expected to make; empty where the
-    /// run is not divided.
-    pub(super) shard_calls: Vec<u64>,
     pub(super) conceal: Option<Arc<Conceal>>,
 }
 
 impl BenchPlan {
-    /// The part of the run that this is, with its share of the calls of models;
-    /// `None` for a whole run.
-    pub fn part(&self) -> Option<Part<'_>> {
-        self.manifest.shard.map(|shard| Part::new(shard, &self.shard_calls))
-    }
-
     /// Asks these questions at the cuts, which were written about the sessions
     /// of this plan.
     #[must_use]
@@ -93,12 +84,7 @@ impl BenchPlan {
         let mut lines = Vec::new();
         write_questions(questions, &mut lines).expect("memory takes every line");
         self.manifest.questions = blake3::hash(&lines).to_hex().to_string();
-        let given = self.sessions.iter().map(|named| {
-            let id = &named.session.id;
-            let own = questions.iter().filter(|question| question.session == *id).cloned();
-            ((named.dataset.clone(), id.clone()), own.collect())
-        });
-        self.spec.questions = CutQuestions::Given(Arc::new(given.collect()));
+        self.spec.questions = given(&self.sessions, questions);
         self
     }
 }
@@ -110,25 +96,30 @@ impl BenchPlan {
 /// If no session is selected or has a request, two have the same name, or a strategy cannot
 /// be loaded.
 pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, Failure> {
-    let Inputs { mut datasets, prices, counter, .. } = inputs;
+    let Inputs { mut datasets, mut questions, prices, counter, .. } = inputs;
     set_requestless_aside(&mut datasets)?;
-    let names: Vec<String> =
-        datasets.iter().flat_map(|d| &d.sessions).map(|t| t.id.clone()).collect();
     let conceal = settings.no_text.then(|| Arc::new(Conceal::datasets(&datasets)));
     if let Some(conceal) = &conceal {
         datasets.iter_mut().for_each(|dataset| conceal.dataset(dataset));
+        if let Questions::Given(given, _) = &mut questions {
+            given.iter_mut().for_each(|question| conceal.question(question));
+        }
     }
     let recordings = datasets.iter().all(Dataset::is_recorded);
-    if inputs.questions == Questions::None {
+    if questions == Questions::None {
         datasets.iter_mut().for_each(|dataset| dataset.questions.clear());
     }
-    let (questions, hash) = cut_questions(inputs.questions, &names, &datasets);
     let windows = Windows::or_default(unique(settings.windows.iter().cloned()), &datasets);
     let models = unique(settings.agent_models.iter().map(|model| model.trim().to_owned()));
     known_models(&prices, &models)?;
     let billing_models = Arc::new(BillingModels::new(prices, models));
     let mut warnings = native::share_native_windows(&mut datasets, &windows, &billing_models);
     let sessions = named_sessions(&mut datasets, settings.limit)?;
+    let (questions, hash) = match questions {
+        Questions::Auto => (CutQuestions::Auto, "auto".to_owned()),
+        Questions::Own | Questions::None => (CutQuestions::None, "none".to_owned()),
+        Questions::Given(questions, hash) => (given(&sessions, &questions), hash),
+    };
     let compactor = inputs.compactor_model.map(|model| Arc::new(billing_models.named(&model)));
     let selection = inputs.strategies;
     let (strategies, named, grid) = if selection.search {
@@ -159,19 +150,15 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, Failure> {
     let left_out =
         || spec.without_summaries && !spec.strategies.iter().any(|p| p.replays_recording());
     warnings.extend(unreadable(&sessions).filter(|_| left_out()));
-    let mut manifest = manifest::of_plan(&spec, &datasets, &counter);
-    manifest.questions = hash;
-    manifest.named = named;
-    manifest.grid = grid;
-    manifest.shard = settings.shard;
-    manifest.compact_at = settings.compact_at.clone();
+    let mut manifest = manifest::of_plan(&spec, &datasets, &counter, settings);
+    (manifest.questions, manifest.named, manifest.grid) = (hash, named, grid);
     manifest.warnings.extend(warnings);
-    let (sessions, shard_calls) = match settings.shard {
-        Some(part) => shard::of_shard(sessions, part, &spec),
-        None => (sessions, Vec::new()),
+    let sessions = match settings.shard {
+        Some(part) => shard::of_shard(sessions, part),
+        None => sessions,
     };
     let roles = ModelRoles::offline(&counter);
-    Ok(BenchPlan { spec, sessions, manifest, roles, counter, shard_calls, conceal })
+    Ok(BenchPlan { spec, sessions, manifest, roles, counter, conceal })
 }
 
 /// What the strategies that run by default depend on.
@@ -208,26 +195,14 @@ fn depth(cuts: Cuts, asked: u32) -> u32 {
     }
 }
 
-/// The questions at cuts, by the sessions as they are named in the run, and
-/// what the manifest says of them. `names` are those of the recordings.
-fn cut_questions(
-    questions: Questions,
-    names: &[String],
-    datasets: &[Dataset],
-) -> (CutQuestions, String) {
-    let (questions, hash) = match questions {
-        Questions::Auto => return (CutQuestions::Auto, "auto".to_owned()),
-        Questions::Own | Questions::None => return (CutQuestions::None, "none".to_owned()),
-        Questions::Given(questions, hash) => (questions, hash),
-    };
-    let mut given: BTreeMap<(String, String), Vec<Question>> = BTreeMap::new();
-    let all = datasets.iter().flat_map(|d| d.sessions.iter().map(move |t| (&d.name, &t.id)));
-    for ((dataset, id), name) in all.zip(names) {
-        let own = questions.iter().filter(|question| question.session == *name);
-        let own = own.map(|question| Question { session: id.clone(), ..question.clone() });
-        given.insert((dataset.clone(), id.clone()), own.collect());
-    }
-    (CutQuestions::Given(Arc::new(given)), hash)
+/// Questions at cuts, by the sessions that they are about.
+fn given(sessions: &[NamedSession], questions: &[Question]) -> CutQuestions {
+    let given = sessions.iter().map(|named| {
+        let id = &named.session.id;
+        let own = questions.iter().filter(|question| question.session == *id).cloned();
+        ((named.dataset.clone(), id.clone()), own.collect())
+    });
+    CutQuestions::Given(Arc::new(given.collect()))
 }
 
 /// Takes out the sessions in which no model was asked, and tells which.

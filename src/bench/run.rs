@@ -37,7 +37,7 @@ impl BenchPlan {
             prepared.refuse_nothing()?;
         }
         manifest.warnings.extend(prepared.set_aside());
-        manifest.planned = prepared.planned().clone();
+        manifest.planned = prepared.planned.clone();
         if let Some(conceal) = &conceal {
             manifest.no_text = true;
             manifest = conceal.manifest(&manifest);

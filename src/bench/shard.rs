@@ -5,17 +5,14 @@
 //! then does each keep its own sessions. The parts are disjoint and complete,
 //! and no process has to know of another one.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::clear;
 use crate::failure::{Exit, Failure};
 use recap_core::model::{CallRow, Manifest, Planned, RunResults, Shard};
 use recap_core::wording::first_few;
-use recap_exam::facts::Cuts;
-use recap_replay::run::{CutQuestions, Folder, NamedSession, RunRecord, RunSpec, unlike};
+use recap_replay::run::{Finished, Folder, NamedSession, RunRecord, unlike};
 
 /// Bytes that a message adds to the estimated cost of its session beside its
 /// text: the rows that are written for it.
@@ -26,109 +23,6 @@ const MESSAGE: u64 = 500;
 fn cost(named: &NamedSession) -> u64 {
     let messages = &named.session.messages;
     messages.iter().map(|message| message.sent().len() as u64 + MESSAGE).sum()
-}
-
-/// The calls of models that a session's cells make, as far as it is known before
-/// anything is replayed; at least one.
-///
-/// Each question is answered and graded once in a cell and once by a strategy at
-/// its cut; each cell that compacts, and each cut of its strategy, asks for a
-/// summary. Counting exactly what a dry run counts would take a replay of all
-/// sessions in every process, which is the work that the parts divide.
-fn calls(named: &NamedSession, spec: &RunSpec) -> u64 {
-    let windows = spec.windows.of(&named.dataset).len() as u64;
-    let strategies = spec.strategies.len() as u64;
-    let compacting =
-        spec.strategies.iter().filter(|strategy| strategy.uses_compactor()).count() as u64;
-    let repeated = compacting * u64::from(spec.replicates);
-    let cells = (strategies - compacting + repeated) * windows;
-    let session = &named.session;
-    let cuts = match spec.cuts {
-        Cuts::None => 0,
-        Cuts::Spread(places) => u64::from(places),
-        Cuts::All => session.requests().count() as u64,
-        Cuts::Recorded => session.compactions.len() as u64,
-    };
-    let own = named.questions.len() as u64;
-    let asked = match &spec.questions {
-        CutQuestions::None => 0,
-        CutQuestions::Auto if own > 0 => 0,
-        // How many there are is known once its tokens are counted.
-        CutQuestions::Auto => cuts,
-        CutQuestions::Given(given) => {
-            let key = (named.dataset.clone(), session.id.clone());
-            given.get(&key).map_or(0, |own| own.len() as u64)
-        }
-    };
-    1 + 2 * (cells * own + strategies * asked) + repeated * windows + compacting * cuts
-}
-
-/// A part of a run's sessions, with its share of the calls of models.
-#[derive(Clone, Copy, Debug)]
-pub struct Part<'a> {
-    shard: Shard,
-    /// The calls that every part is expected to make.
-    calls: &'a [u64],
-}
-
-impl<'a> Part<'a> {
-    pub(super) fn new(shard: Shard, calls: &'a [u64]) -> Self {
-        Self { shard, calls }
-    }
-
-    /// The calls that it is expected to make; 0 without sessions.
-    pub fn calls(&self) -> u64 {
-        self.own(self.calls)
-    }
-
-    /// The number of parts that make any call.
-    pub fn with_calls(&self) -> usize {
-        self.calls.iter().filter(|calls| **calls > 0).count()
-    }
-
-    /// Its part of a whole, by its share of the calls. Those of all parts add up
-    /// to the whole; a part without calls has none.
-    pub fn of(&self, whole: u64) -> u64 {
-        self.own(&apportioned(whole, self.calls))
-    }
-
-    /// The same, where every part with calls has at least one; `None` if the
-    /// whole is too small for that.
-    pub fn of_at_least_one(&self, whole: u64) -> Option<u64> {
-        let rest = whole.checked_sub(self.with_calls() as u64)?;
-        Some(u64::from(self.calls() > 0) + self.of(rest))
-    }
-
-    fn own(&self, parts: &[u64]) -> u64 {
-        parts.get(self.shard.index as usize - 1).copied().unwrap_or(0)
-    }
-}
-
-impl fmt::Display for Part<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (own, all) = (self.calls(), self.calls.iter().sum::<u64>());
-        let share = 100.0 * own as f64 / all.max(1) as f64;
-        write!(f, "shard {} has {share:.2} % of the calls", self.shard)
-    }
-}
-
-/// A whole divided by weights into whole numbers that add up to it: each gets its
-/// share rounded down, and what is left goes to the largest remainders, of equal
-/// ones to the first (Hamilton's method). Nothing is divided where all weights
-/// are 0.
-fn apportioned(whole: u64, weights: &[u64]) -> Vec<u64> {
-    let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
-    if sum == 0 {
-        return vec![0; weights.len()];
-    }
-    let exact = weights.iter().map(|weight| u128::from(whole) * u128::from(*weight));
-    let (mut parts, remainders): (Vec<u64>, Vec<u128>) =
-        exact.map(|exact| ((exact / sum) as u64, exact % sum)).unzip();
-    let left = whole - parts.iter().sum::<u64>();
-    let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by_key(|&at| (std::cmp::Reverse(remainders[at]), at));
-    order.into_iter().take(left as usize).for_each(|at| parts[at] += 1);
-    parts
 }
 
 /// The number of the part of each session, from 1: the most expensive session
@@ -147,21 +41,12 @@ fn assigned(costs: &[u64], of: u32) -> Vec<u32> {
     parts
 }
 
-/// The sessions of a part, in their order, and the calls of models that each
-/// part is expected to make.
-pub(super) fn of_shard(
-    sessions: Vec<NamedSession>,
-    shard: Shard,
-    spec: &RunSpec,
-) -> (Vec<NamedSession>, Vec<u64>) {
+/// The sessions of a part, in their order.
+pub(super) fn of_shard(sessions: Vec<NamedSession>, shard: Shard) -> Vec<NamedSession> {
     let costs: Vec<u64> = sessions.iter().map(cost).collect();
     let parts = assigned(&costs, shard.of);
-    let mut expected = vec![0; shard.of as usize];
-    for (named, part) in sessions.iter().zip(&parts) {
-        expected[*part as usize - 1] += calls(named, spec);
-    }
     let kept = sessions.into_iter().zip(parts).filter(|(_, part)| *part == shard.index);
-    (kept.map(|(named, _)| named).collect(), expected)
+    kept.map(|(named, _)| named).collect()
 }
 
 // Puts the shards of a run together.
@@ -197,13 +82,11 @@ pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), Failure> {
     }
     complete(&parts, &incomplete)?;
     results.close();
-    sessions.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
-    let mut calls = distinct(calls);
-    calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
+    let mut run = Finished { sessions, results, calls: distinct(calls), texts: BTreeMap::new() };
     let manifest = manifest(&parts);
     let mut folder = Folder::create(out, &manifest)?;
     clear(&folder)?;
-    folder.sort_journal(&sessions, &results, &calls)?;
+    folder.sort_journal(&mut run)?;
     if !manifest.no_text {
         folder.merge_texts(shards)?;
     }
@@ -215,20 +98,13 @@ pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), Failure> {
 fn distinct(calls: Vec<CallRow>) -> Vec<CallRow> {
     let mut distinct: BTreeMap<String, CallRow> = BTreeMap::new();
     for call in calls {
-        match distinct.entry(call.key.clone()) {
-            Entry::Vacant(free) => {
-                free.insert(call);
-            }
-            Entry::Occupied(mut known) => {
-                let known = known.get_mut();
-                let role = known.role.min(call.role);
-                let order = call.outcome.cmp(&known.outcome);
-                if order.then(call.timing.quickest(&known.timing)).is_lt() {
-                    *known = call;
-                }
-                known.role = role;
-            }
+        let known = distinct.entry(call.key.clone()).or_insert_with(|| call.clone());
+        let role = known.role.min(call.role);
+        let order = call.outcome.cmp(&known.outcome);
+        if order.then(call.timing.quickest(&known.timing)).is_lt() {
+            *known = call;
         }
+        known.role = role;
     }
     distinct.into_values().collect()
 }
@@ -333,44 +209,6 @@ mod tests {
         assert_eq!(assigned(&[5, 9, 2, 7, 1, 6], 3), [3, 1, 2, 2, 1, 3]);
         assert_eq!(assigned(&[5, 5], 3), [1, 2]);
         assert_eq!(assigned(&[], 3), [0; 0]);
-    }
-
-    #[test]
-    fn what_is_left_goes_to_the_largest_remainders() {
-        // By hand, of 10 by 3 : 2 : 2: 4.29, 2.86 and 2.86; 2 are left.
-        assert_eq!(apportioned(10, &[3, 2, 2]), [4, 3, 3]);
-        // Equal remainders: the first one. Without calls: nothing.
-        assert_eq!(apportioned(1, &[5, 0, 5]), [1, 0, 0]);
-        assert_eq!(apportioned(7, &[0, 0]), [0, 0]);
-        assert_eq!(apportioned(u64::MAX, &[u64::MAX, 0, u64::MAX])[1], 0);
-    }
-
-    #[test]
-    fn parts_sum_to_whole_and_idle_get_nothing() {
-        for of in [1_u32, 2, 7, 64] {
-            // Some parts have no session.
-            let calls: Vec<u64> = (0..u64::from(of)).map(|n| n * n % 5 * 1_000 + n % 3).collect();
-            let calls = if of == 1 { vec![9] } else { calls };
-            let parts: Vec<Part> =
-                (1..=of).map(|index| Part::new(Shard { index, of }, &calls)).collect();
-            for whole in [0, 1, 63, 64, 1_000_000, 12_345_678_901] {
-                let own: Vec<u64> = parts.iter().map(|part| part.of(whole)).collect();
-                assert_eq!(own.iter().sum::<u64>(), whole, "{of} parts of {whole}");
-                let idle = own.iter().zip(&calls).filter(|(_, calls)| **calls == 0);
-                assert!(idle.clone().all(|(own, _)| *own == 0), "{own:?}");
-                let with = parts[0].with_calls() as u64;
-                let each: Option<Vec<u64>> =
-                    parts.iter().map(|part| part.of_at_least_one(whole)).collect();
-                assert_eq!(each.is_some(), whole >= with);
-                if let Some(each) = each {
-                    assert_eq!(each.iter().sum::<u64>(), whole);
-                    let busy = each.iter().zip(&calls).filter(|(_, calls)| **calls > 0);
-                    assert!(busy.clone().all(|(each, _)| *each > 0), "{each:?}");
-                }
-            }
-        }
-        let shown = Part::new(Shard { index: 2, of: 3 }, &[1, 1, 6]).to_string();
-        assert_eq!(shown, "shard 2/3 has 12.50 % of the calls");
     }
 
     proptest! {

@@ -11,14 +11,14 @@ use super::roles::CallOptions;
 use super::wire;
 use super::work::Work;
 use crate::bench::Questions;
-use crate::failure::Failure;
+use crate::failure::{Failure, refused};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{Question, Session};
 use recap_core::text::counted;
 use recap_core::tokens::{Counter, Sizes};
 use recap_exam::facts::{CutPlace, Cuts, places};
 use recap_exam::questions::Author;
-use recap_formats::{Dataset, DatasetError, load_questions};
+use recap_formats::{Dataset, load_questions};
 use recap_llm::{DryRunCalls, Llm};
 
 /// A session, and the cuts at which its questions are asked.
@@ -113,10 +113,4 @@ pub(super) fn read(path: &Path, datasets: &[Dataset]) -> Result<Questions, Failu
     let bytes = std::fs::read(path)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     Ok(Questions::Given(questions, blake3::hash(&bytes).to_hex().to_string()))
-}
-
-/// The first errors of a file, a line each; a file is refused for at least one.
-fn refused(errors: &[DatasetError]) -> Failure {
-    let shown = errors.iter().take(20).map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    Failure::usage(shown).help(errors[0].help())
 }

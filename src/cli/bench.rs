@@ -8,8 +8,8 @@ use clap::Args;
 use super::config;
 use super::model_session::ModelSession;
 use super::progress::Progress;
-use super::roles::{QuestionSource, Redact, RoleOptions};
-use super::work::{Stopped, Work};
+use super::roles::{QuestionSource, RoleOptions};
+use super::work::Work;
 use super::{authoring, dry_run, gating, headings, inputs, models, report, strategies, wire};
 use crate::bench::{BenchPlan, Inputs, Questions, Selection, Settings, measure_run, plan};
 use crate::failure::{Exit, Failure};
@@ -17,7 +17,6 @@ use recap_core::model::Shard;
 use recap_core::text::counted;
 use recap_formats::LoadOptions;
 use recap_replay::run::{Folder, MANIFEST, REPLIES, RunRecord, SPENT};
-use recap_report::format_names;
 use recap_strategy::Strategy;
 
 /// Options of `recap bench` and `recap replay`.
@@ -47,20 +46,12 @@ pub struct Arguments {
     dry_run: bool,
 
     /// Print only the summary, or with --dry-run the plan, as JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["wide", "open"])]
     json: bool,
-
-    /// Show every column, note and limit
-    #[arg(long, conflicts_with = "json")]
-    wide: bool,
 
     /// No progress, only the table
     #[arg(long, short)]
     quiet: bool,
-
-    /// Say more about each cell
-    #[arg(long, short)]
-    verbose: bool,
 
     #[command(flatten)]
     selection: Selection,
@@ -95,13 +86,8 @@ pub struct Arguments {
     #[arg(long, requires = "out", help_heading = headings::REPORT)]
     resume: bool,
 
-    /// Files to render: a list of names
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names(), help_heading = headings::REPORT)]
-    format: Vec<String>,
-
-    /// Open the page
-    #[arg(long, conflicts_with = "json", help_heading = headings::REPORT)]
-    open: bool,
+    #[command(flatten)]
+    output: report::Output,
 
     #[command(flatten, next_help_heading = headings::GATE)]
     pub(super) gating: gating::GateOptions,
@@ -119,7 +105,7 @@ pub(super) enum Job {
 }
 
 pub(super) fn run(arguments: &Arguments, job: Job) -> Result<Exit, Failure> {
-    report::check_formats(&arguments.format)?;
+    arguments.output.check()?;
     let mut plan = plan(arguments.inputs(job)?, &arguments.settings())?;
     if let (Some(shard), Some(model)) = (arguments.settings.shard, arguments.role_options.author())
     {
@@ -148,7 +134,7 @@ pub(super) fn run(arguments: &Arguments, job: Job) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     arguments.refuse_programs(&plan.spec.strategies)?;
-    let role_options = arguments.role_options.of_part(plan.part())?;
+    let role_options = arguments.role_options.of_shard(arguments.settings.shard)?;
     // What a resumed run has paid for is not known here, so only the cap on each call holds.
     let earlier = arguments.out.as_ref().filter(|out| out.join(MANIFEST).exists());
     if !arguments.resume || earlier.is_none() {
@@ -202,16 +188,16 @@ fn replay(
     };
     let mut folder = if arguments.resume { run.resume(&path)? } else { run.create(&path)? };
     model_session.keep(folder.path(), !arguments.settings.no_text)?;
-    let progress = Progress::new(arguments.quiet || arguments.json, arguments.verbose);
+    let progress = Progress::new(arguments.quiet || arguments.json);
     let ran = work.run_until(run.run(&mut folder, &progress), model_session.wind_up());
     progress.finish();
     match ran {
         Ok(record) => finish(arguments, &folder, record?, model_session, gate),
-        Err(Stopped(exit)) => {
+        Err(stopped) => {
             // Dropping unfinished cells ends the programs that they started.
             drop(work);
             folder.append_calls(model_session.calls.take())?;
-            interrupted(arguments, &folder, exit)
+            interrupted(arguments, &folder, stopped.code)
         }
     }
 }
@@ -237,8 +223,7 @@ fn finish(
     }
     let mut results = measure_run(record);
     gate.apply(&mut results.report)?;
-    let Arguments { format, json, wide, open, .. } = arguments;
-    report::leave(&results, folder, format, (*json, *wide, *open))?;
+    arguments.output.leave(&results, folder, arguments.json)?;
     let complete = gate.is_complete(&results.report) && models == Exit::Done;
     gate.leave_baseline(&results.report, complete)?;
     if models == Exit::Done && answered {
@@ -257,8 +242,7 @@ fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exi
         let nothing = Failure::with_code(exit, "interrupted before anything finished");
         return Err(nothing.help(format!("{resume}; replies of models so far are kept in {path}")));
     }
-    let Arguments { format, json, wide, open, .. } = arguments;
-    report::leave(&measure_run(run), folder, format, (*json, *wide, *open))?;
+    arguments.output.leave(&measure_run(run), folder, arguments.json)?;
     wire::say(&format!("interrupted; what finished is in {path}"));
     wire::say(&format!("help: {resume}"));
     Ok(exit)
@@ -357,7 +341,7 @@ impl Arguments {
                  KEY=V1,V2 or --compact-at SIZES",
             ));
         }
-        let redact = self.role_options.calls.redact == Some(Redact::Yes);
+        let redact = self.role_options.calls.redact == Some(true);
         Ok(Selection { redact, search, ..selection.clone() })
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{report, wire};
+use super::{gating, report, wire};
 use crate::bench::{Results, measure_run};
 use crate::failure::{Exit, Failure};
 use recap_core::model::{Manifest, Report, Unit, suggest};
@@ -97,10 +97,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
     let run = RunRecord::read(path)?;
     report::refuse_unfinished(&run, path)?;
-    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let name = whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy());
     let Results { report, .. } = measure_run(run);
-    let baseline = Baseline::of(name.into_owned(), &report);
+    let baseline = Baseline::of(gating::name(path), &report);
     Ok((report, baseline))
 }
 

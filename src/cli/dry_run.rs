@@ -5,7 +5,6 @@
 //! instead of sent. The length of a reply is not known beforehand: both the
 //! expected cost and the worst case are reported.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -19,7 +18,7 @@ use super::wire;
 use super::work::Work;
 use crate::bench::{BenchPlan, native_sizes};
 use crate::failure::Failure;
-use recap_billing::pricing::{ModelPrices, PriceList};
+use recap_billing::pricing::PriceList;
 use recap_core::model::{ModelRole, Usage};
 use recap_core::text::{counted, grouped};
 use recap_exam::questions::TYPICAL_QUESTIONS_TOKENS;
@@ -180,19 +179,14 @@ struct ReplyTokens {
     usd: Option<f64>,
 }
 
-impl ReplyTokens {
-    fn add(&mut self, tokens: u64, usd: Option<f64>) {
-        self.tokens += tokens;
-        self.usd = self.usd.zip(usd).map(|(sum, usd)| sum + usd);
-    }
-}
-
 /// The calls that one role would make to one model.
+#[derive(Serialize)]
 struct RoleEstimate {
-    prices: Option<ModelPrices>,
-    calls: u64,
+    role: ModelRole,
+    model: String,
+    calls: usize,
     /// Tokens of all prompts.
-    prompt: u64,
+    prompt_tokens: u64,
     /// With replies of the expected length.
     expected: ReplyTokens,
     /// With replies of the largest possible length.
@@ -200,16 +194,31 @@ struct RoleEstimate {
 }
 
 impl RoleEstimate {
-    fn new(prices: Option<&ModelPrices>) -> Self {
-        let none = ReplyTokens { tokens: 0, usd: Some(0.0) };
-        RoleEstimate { prices: prices.cloned(), calls: 0, prompt: 0, expected: none, worst: none }
+    fn of(calls: &[DryRunCall], summary: Option<u64>, prices: &PriceList, at: Timestamp) -> Self {
+        let DryRunCall { role, model, .. } = &calls[0];
+        let prices = prices.priced(model);
+        let replies = |tokens: &dyn Fn(&DryRunCall) -> u64| {
+            let usd = calls.iter().map(|call| {
+                let usage = Usage { input: call.prompt, output: tokens(call), ..Usage::default() };
+                call_usd(prices?, &usage, at)
+            });
+            ReplyTokens { usd: usd.sum(), tokens: calls.iter().map(tokens).sum() }
+        };
+        RoleEstimate {
+            role: *role,
+            model: model.clone(),
+            calls: calls.len(),
+            prompt_tokens: calls.iter().map(|call| call.prompt).sum(),
+            expected: replies(&|call| expected(call, summary)),
+            worst: replies(&|call| call.bound + call.room),
+        }
     }
 }
 
 /// The calls that all roles would make.
 #[derive(Default)]
 pub(super) struct Estimate {
-    shares: BTreeMap<(ModelRole, String), RoleEstimate>,
+    shares: Vec<RoleEstimate>,
     /// Mean tokens of a summary by the offline compactor.
     summary: Option<u64>,
     /// Whether any model reasons before it replies.
@@ -226,40 +235,26 @@ impl Estimate {
         at: Timestamp,
         has_cassette: bool,
     ) -> Self {
-        let summary = planned.mean_summary();
-        let (mut shares, mut thinks) =
-            (BTreeMap::<(ModelRole, String), RoleEstimate>::new(), false);
-        for call in planned.calls() {
-            let share = shares
-                .entry((call.role, call.model.clone()))
-                .or_insert_with(|| RoleEstimate::new(prices.priced(&call.model)));
-            let usd = |output| {
-                let usage = Usage { input: call.prompt, output, ..Usage::default() };
-                call_usd(share.prices.as_ref()?, &usage, at)
-            };
-            let (expected, worst) = (expected(&call, summary), call.bound + call.room);
-            let (expected_usd, worst_usd) = (usd(expected), usd(worst));
-            share.calls += 1;
-            share.prompt += call.prompt;
-            share.expected.add(expected, expected_usd);
-            share.worst.add(worst, worst_usd);
-            thinks |= call.room > 0;
-        }
+        let (summary, calls) = (planned.mean_summary(), planned.calls());
+        let own = calls.chunk_by(|a, b| (a.role, &a.model) == (b.role, &b.model));
+        let shares = own.map(|own| RoleEstimate::of(own, summary, prices, at)).collect();
+        let thinks = calls.iter().any(|call| call.room > 0);
         Self { shares, summary, thinks, has_cassette }
     }
 
     /// Calls, tokens and dollars, role by role.
     pub(super) fn describe(&self) -> String {
         let recorded = if self.has_cassette { " that are not on the cassette" } else { "" };
-        let calls: u64 = self.shares.values().map(|share| share.calls).sum();
+        let calls: usize = self.shares.iter().map(|share| share.calls).sum();
         let mut text = format!("{} to models{recorded}:\n", counted(calls, "call"));
-        for ((role, model), share) in &self.shares {
+        for share in &self.shares {
             text += &format!(
-                "  {} {model}: {}, {} tokens of prompts; replies of about {} tokens, {}; of at \
+                "  {} {}: {}, {} tokens of prompts; replies of about {} tokens, {}; of at \
                  most {}, {}\n",
-                role.as_str(),
+                share.role.as_str(),
+                share.model,
                 counted(share.calls, "call"),
-                grouped(share.prompt),
+                grouped(share.prompt_tokens),
                 grouped(share.expected.tokens),
                 dollars(share.expected.usd),
                 grouped(share.worst.tokens),
@@ -278,7 +273,7 @@ impl Estimate {
     /// Dollars as expected, and in the worst case; `None` if a model has no price.
     fn totals(&self) -> (Option<f64>, Option<f64>) {
         let total = |of: fn(&RoleEstimate) -> Option<f64>| {
-            self.shares.values().map(of).try_fold(0.0, |sum, usd| Some(sum + usd?))
+            self.shares.iter().map(of).try_fold(0.0, |sum, usd| Some(sum + usd?))
         };
         (total(|s| s.expected.usd), total(|s| s.worst.usd))
     }
@@ -302,18 +297,8 @@ impl Estimate {
     /// The work and its calls as one JSON object, which is what `--dry-run --json` prints. What a
     /// model without a price would cost is not named.
     fn json(&self, work: &PlannedWork) -> String {
-        let calls = self.shares.iter().map(|((role, model), share)| {
-            json!({
-                "role": role,
-                "model": model,
-                "calls": share.calls,
-                "prompt_tokens": share.prompt,
-                "expected": share.expected,
-                "worst": share.worst,
-            })
-        });
         let mut plan = json!(work);
-        plan["calls"] = calls.collect();
+        plan["calls"] = json!(self.shares);
         let (expected, worst) = self.totals();
         expected.into_iter().for_each(|usd| plan["expected_usd"] = usd.into());
         worst.into_iter().for_each(|usd| plan["worst_usd"] = usd.into());
@@ -322,7 +307,7 @@ impl Estimate {
 
     /// The assumptions behind the expected replies.
     fn assumed(&self) -> String {
-        let has = |wanted| self.shares.keys().any(|(role, _)| *role == wanted);
+        let has = |wanted| self.shares.iter().any(|share| share.role == wanted);
         let mut lengths = Vec::new();
         if let Some(tokens) = self.summary.filter(|_| has(ModelRole::Compactor)) {
             lengths.push(format!(

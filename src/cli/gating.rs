@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{headings, wire};
 use crate::bench::{Results, measure_run};
@@ -48,9 +48,9 @@ pub(super) struct GateOptions {
     #[arg(skip)]
     pub(super) makes_baseline: bool,
 
-    /// How to treat an undecided gate [default: no verdict, exit 3]
-    #[arg(long, value_enum, value_name = "pass|fail")]
-    undecided: Option<Undecided>,
+    /// Whether an undecided gate counts as passed or failed [default: no verdict, exit 3]
+    #[arg(long, value_name = "pass|fail", value_parser = ["pass", "fail"])]
+    undecided: Option<String>,
 
     /// Share of questions without answer or grade above which there is no verdict
     #[arg(long, value_name = "SHARE", default_value_t = MAX_UNSCORED, value_parser = share)]
@@ -64,15 +64,6 @@ pub(super) struct GateOptions {
     /// How much worse still counts as no worse, as a share of the measure's range [default: 0.05]
     #[arg(long, value_name = "SHARE", value_parser = margin, help_heading = headings::COMPARISON)]
     margin: Option<f64>,
-}
-
-/// [`UndecidedPolicy`] as typed.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Undecided {
-    /// It counts as passed
-    Pass,
-    /// It counts as failed
-    Fail,
 }
 
 fn share(typed: &str) -> Result<f64, String> {
@@ -142,10 +133,10 @@ impl GateOptions {
             baseline,
             first,
             max_unscored: self.max_unscored,
-            undecided: match self.undecided {
+            undecided: match self.undecided.as_deref() {
                 None => UndecidedPolicy::Incomplete,
-                Some(Undecided::Pass) => UndecidedPolicy::Pass,
-                Some(Undecided::Fail) => UndecidedPolicy::Fail,
+                Some("pass") => UndecidedPolicy::Pass,
+                Some(_) => UndecidedPolicy::Fail,
             },
         })
     }
@@ -218,9 +209,8 @@ impl GateRules {
             return Ok(());
         }
         let mut bytes = Vec::new();
-        write_baseline(report, &mut bytes)
-            .and_then(|()| std::fs::write(path, &bytes))
-            .map_err(|e| Failure::unwritable(path, &e))?;
+        write_baseline(report, &mut bytes).expect("memory takes every write");
+        wire::write_file(path, &bytes)?;
         wire::say(&format!("wrote {shown}, which later runs are compared with: commit it"));
         Ok(())
     }
@@ -241,34 +231,24 @@ fn is_to_be_made(path: &Path) -> bool {
     is_file && !path.exists() && folder.is_none_or(Path::is_dir)
 }
 
-/// A gate that would compare nothing in CI, with the command that makes its baseline.
+/// A gate that would compare nothing in CI.
 fn uncommitted(path: &Path) -> Failure {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,%@+".contains(c);
-    let quoted = |word: &str| match word {
-        word if !word.is_empty() && word.chars().all(plain) => word.to_owned(),
-        word => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    let typed = wire::arguments().into_iter().skip(1);
-    let typed: Vec<String> = typed.map(|word| quoted(&word.to_string_lossy())).collect();
     let shown = path.display();
     Failure::usage(format!(
         "the baseline {shown} is not there, so that in CI the gate would compare nothing"
     ))
-    .help(format!(
-        "make it outside of CI and commit it: CI= recap {} && git add {}",
-        typed.join(" "),
-        quoted(&shown.to_string())
-    ))
+    .help(format!("make it with the same command outside of CI (CI= recap …), and commit {shown}"))
 }
 
-/// The last part of a path.
-fn name(path: &Path) -> String {
-    path.file_name().map_or_else(|| "baseline".into(), |name| name.to_string_lossy().into_owned())
+/// The name of a file or folder, also of `.` and the like.
+pub(super) fn name(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
 }
 
 /// A baseline from a run folder or a file.
 fn read(path: &Path) -> Result<Baseline, Failure> {
-    let name = name(&path.canonicalize().unwrap_or_else(|_| path.to_owned()));
+    let name = name(path);
     if path.is_dir() {
         let Results { report, .. } = measure_run(RunRecord::read(path)?);
         if let Some(missing) = &report.missing {

@@ -1,6 +1,5 @@
 //! `recap import`.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -52,15 +51,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let load = LoadOptions { sidechains, only, ..arguments.reading.options() };
     let export = if arguments.to == "native" { Export::Native } else { Export::OpenAiChat };
     let options = ImportOptions { load, export, redact: arguments.redact };
-    let spinner = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
+    // It is drawn on a terminal alone.
+    let spinner = ProgressBar::new_spinner();
     let mut progress = |count: usize| {
-        if let Some(spinner) = &spinner {
-            spinner.set_message(counted(count, "session"));
-            spinner.tick();
-        }
+        spinner.set_message(counted(count, "session"));
+        spinner.tick();
     };
     let imported = import(&arguments.files, &arguments.out, &options, &mut progress);
-    spinner.iter().for_each(ProgressBar::finish_and_clear);
+    spinner.finish_and_clear();
     let imported = imported.map_err(twice)?;
     say(&imported);
     let sessions = counted(imported.sessions, "session");

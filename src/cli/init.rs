@@ -11,7 +11,7 @@ use crate::failure::{Exit, Failure};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{Session, Support};
 use recap_core::tokens::Sizes;
-use recap_exam::facts::{MiningRules, mine};
+use recap_exam::facts::mine;
 use recap_formats::Dataset;
 
 /// The folder in which GitHub looks for workflows, with the file's name.
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let mut summary = String::new();
     for (path, text) in &files {
-        write(Path::new(path), text)?;
+        wire::write_file(Path::new(path), text.as_bytes())?;
         summary.push_str(&format!("wrote {path}\n"));
     }
     for input in arguments.inputs.iter().filter(|input| !stays_inside(input)) {
@@ -99,14 +99,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     ));
     wire::print(&summary)?;
     Ok(Exit::Done)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder
-        .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| std::fs::write(path, text))
-        .map_err(|error| Failure::unwritable(path, &error))
 }
 
 /// The source that recap is installed from: as typed, else from its own package.
@@ -237,7 +229,7 @@ fn rules(datasets: &[Dataset]) -> Vec<String> {
 fn has_references(session: &Session) -> bool {
     let sizes = Sizes::of(session, &wire::counter(None));
     let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    let exam = mine(session, &tokens, &MiningRules::default());
+    let exam = mine(session, &tokens);
     Support::of(exam.references.iter()).suffices()
 }
 

@@ -5,11 +5,9 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use clap::{Args, Subcommand};
 
 use super::gating::mostly_graded;
@@ -17,14 +15,13 @@ use super::model_session::ModelSession;
 use super::roles::{CallOptions, judges};
 use super::{headings, models, report, wire};
 use crate::bench::{self, measure_run};
-use crate::failure::{Exit, Failure, violation};
+use crate::failure::{Exit, Failure, refused};
 use recap_core::model::{
-    Answer, CallRow, Cell, Judgement, LabelledCase, Manifest, ModelRole, OFFLINE, RunResults,
-    SessionFacts, Source,
+    CallRow, LabelledCase, Manifest, ModelRole, OFFLINE, RunResults, SessionFacts, Source,
 };
 use recap_core::text::counted;
-use recap_exam::roles::judge::{Grading, Judge};
-use recap_formats::{DatasetError, load_labels};
+use recap_exam::roles::judge::Judge;
+use recap_formats::load_labels;
 use recap_measure::gate::MAX_UNSCORED;
 use recap_measure::{Graded, agreement};
 use recap_replay::run::{Finished, Folder, RunRecord, grade, judge_again, sample};
@@ -65,42 +62,19 @@ fn ended(model_session: &ModelSession) -> Result<(Vec<CallRow>, Exit), Failure> 
     Ok((model_session.calls.take(), model_session.ended(false)?))
 }
 
-/// A judge whose progress is printed every few seconds.
-struct ProgressJudge {
-    judge: Arc<dyn Judge>,
-    graded: AtomicUsize,
-    of: usize,
-    last_shown: Mutex<Instant>,
-}
+/// Shortest time between two lines of progress.
+const EVERY: Duration = Duration::from_secs(5);
 
-impl ProgressJudge {
-    /// Shortest time between two lines.
-    const EVERY: Duration = Duration::from_secs(5);
-
-    fn new(judge: Arc<dyn Judge>, of: usize) -> Self {
-        Self { judge, graded: AtomicUsize::new(0), of, last_shown: Mutex::new(Instant::now()) }
-    }
-}
-
-#[async_trait]
-impl Judge for ProgressJudge {
-    async fn grade(&self, grading: &Grading<'_>) -> Judgement {
-        let judgement = self.judge.grade(grading).await;
-        let graded = self.graded.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut last_shown = self.last_shown.lock().expect("showing does not panic");
-        if last_shown.elapsed() >= Self::EVERY {
+/// Says every few seconds how many of so many answers are graded, if it is called at each.
+fn progress() -> impl Fn(usize) + Sync {
+    let state = Mutex::new((0, Instant::now()));
+    move |of| {
+        let (graded, last_shown) = &mut *state.lock().expect("showing does not panic");
+        *graded += 1;
+        if last_shown.elapsed() >= EVERY {
             *last_shown = Instant::now();
-            wire::say(&format!("{graded} of {} graded", counted(self.of, "answer")));
+            wire::say(&format!("{graded} of {} graded", counted(of, "answer")));
         }
-        judgement
-    }
-
-    fn name(&self) -> &str {
-        self.judge.name()
-    }
-
-    fn source(&self) -> Source {
-        self.judge.source()
     }
 }
 
@@ -157,23 +131,23 @@ fn regrade(arguments: &RegradeArguments) -> Result<Exit, Failure> {
     check(&record)?;
     let out = out(path, arguments.out.as_deref())?;
     let (judge, model_session) = arguments.role.fill(record.manifest.seed)?;
-    let RunRecord { manifest, mut sessions, results, calls, texts, .. } = record;
+    let RunRecord { manifest, sessions, results, calls, texts, .. } = record;
     let (mut cells, mut cuts) = results.into_lists();
     let at_once = arguments.role.calls.concurrency();
-    let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
-    let grading = judge_again(&sessions, (&mut cells, &mut cuts), &counted, at_once);
+    let told = progress();
+    let grading = judge_again(&sessions, (&mut cells, &mut cuts), &*judge, at_once, &told);
     model_session.wait(grading)?;
     let (made, ended) = ended(&model_session)?;
     let manifest = judged(manifest, judge.as_ref());
-    let calls = with_calls(calls, made);
-    // In the order of a run without interruptions.
-    sessions.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
+    // Those of the other roles, and those of this judge.
+    let others = calls.into_iter().filter(|call| call.role != ModelRole::Judge);
+    let calls = others.chain(made).collect();
     let mut folder = Folder::create(&out, &manifest)?;
     bench::clear(&folder)?;
     let results = RunResults::new(cells, cuts);
-    folder.sort_journal(&sessions, &results, &calls)?;
-    folder.write_texts(&texts)?;
-    let finished = Finished { sessions, results, calls, texts };
+    let mut finished = Finished { sessions, results, calls, texts };
+    folder.sort_journal(&mut finished)?;
+    folder.write_texts(&finished.texts)?;
     let results = measure_run(RunRecord::new(manifest, finished));
     results.write(&folder, &[])?;
     report::show(&results.report, &folder, (arguments.json, false))?;
@@ -198,19 +172,6 @@ fn check(run: &RunRecord) -> Result<(), Failure> {
         .help("run `recap bench` again without --no-text, or with another --judge"));
     }
     Ok(())
-}
-
-/// Number of distinct answers to grade.
-fn answers_to_grade(cells: &[Cell]) -> usize {
-    let mut distinct = BTreeSet::new();
-    for cell in cells {
-        for row in cell.rows().into_iter().flat_map(|rows| &rows.questions) {
-            if let Some(Answer::Said(text)) = row.answered.as_ref().map(|own| &own.answer) {
-                distinct.insert((&cell.key.dataset, &cell.key.session, row.question, text));
-            }
-        }
-    }
-    distinct.len()
 }
 
 /// The folder of the new run, which must not be the old one's.
@@ -248,17 +209,6 @@ fn judged(mut manifest: Manifest, judge: &dyn Judge) -> Manifest {
     manifest
 }
 
-/// The calls of the new run: those of the other roles, and those of this judge.
-fn with_calls(before: Vec<CallRow>, made: Vec<CallRow>) -> Vec<CallRow> {
-    let others = before.into_iter().filter(|call| call.role != ModelRole::Judge);
-    let mut calls: Vec<CallRow> = others.chain(made).collect();
-    calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
-    calls
-}
-
-/// Most violations that are printed: a file with the wrong format has one a line.
-const PRINTED: usize = 100;
-
 /// Options of `recap judge calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArguments {
@@ -294,9 +244,8 @@ fn calibrate(arguments: &CalibrateArguments) -> Result<Exit, Failure> {
         return Err(Failure::with_code(Exit::Nothing, "there is no answer to grade")
             .help("give a file with labelled answers, or a higher --sample"));
     }
-    let counted = ProgressJudge::new(Arc::clone(&judge), cases.len());
     let at_once = arguments.role.calls.concurrency();
-    let judgements = model_session.wait(grade(&counted, &cases, at_once))?;
+    let judgements = model_session.wait(grade(&*judge, &cases, at_once, &progress()))?;
     let (calls, ended) = ended(&model_session)?;
     let report = agreement(&Graded {
         judge: judge.name(),
@@ -312,7 +261,9 @@ fn calibrate(arguments: &CalibrateArguments) -> Result<Exit, Failure> {
         if !calls.is_empty() {
             files.push(("calls.csv", calls_csv(&calls)));
         }
-        write(folder, &files)?;
+        for (name, bytes) in files {
+            wire::write_file(&folder.join(name), &bytes)?;
+        }
     }
     if arguments.json {
         wire::print_json(&calibration_json(&report))?;
@@ -338,29 +289,10 @@ fn labelled_cases(arguments: &CalibrateArguments) -> Result<Vec<LabelledCase>, F
         }
     }
     if !errors.is_empty() {
-        return Err(refusal(&errors));
+        return Err(refused(&errors));
     }
     Ok(match arguments.sample {
         Some(most) => sample(cases, most, arguments.seed),
         None => cases,
     })
-}
-
-/// The error for invalid files: a line for each violation.
-fn refusal(errors: &[DatasetError]) -> Failure {
-    if let [error] = errors {
-        return Failure::usage(error.to_string()).help(error.help());
-    }
-    let mut lines: Vec<String> = errors.iter().take(PRINTED).map(violation).collect();
-    if errors.len() > PRINTED {
-        lines.push(format!("and {} more", errors.len() - PRINTED));
-    }
-    Failure::usage(lines.join("\n")).help(errors[0].help())
-}
-
-fn write(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
-    let written = std::fs::create_dir_all(folder).and_then(|()| {
-        files.iter().try_for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes))
-    });
-    written.map_err(|error| Failure::unwritable(folder, &error))
 }

@@ -33,7 +33,7 @@ pub struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    report::check_formats(&arguments.rendering.format)?;
+    arguments.rendering.output.check()?;
     if let Some(same) = arguments.shards.iter().find(|shard| **shard == arguments.out) {
         return Err(Failure::usage(format!("--out is one of the shards: {}", same.display()))
             .help("give another folder: shards are not overwritten"));
@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if !arguments.cassettes.is_empty() {
         let file = arguments.out.join(CASSETTE);
         let lines = calls.iter().flat_map(|line| [line, "\n"]).collect::<String>();
-        std::fs::write(&file, lines).map_err(|error| Failure::unwritable(&file, &error))?;
+        wire::write_file(&file, lines.as_bytes())?;
         wire::say(&format!("{} in {}", counted(calls.len(), "call"), file.display()));
     }
     report::render(&arguments.out, &arguments.rendering)

@@ -22,7 +22,6 @@ mod report;
 mod roles;
 mod show;
 mod strategies;
-mod tune;
 mod wire;
 mod work;
 
@@ -59,7 +58,8 @@ enum Command {
     /// Print what changed between two runs on the same data
     Compare(compare::Arguments),
     /// Compare settings of one strategy, chosen on one half of the projects, judged on the other
-    Tune(tune::Arguments),
+    #[command(mut_arg("cuts", |cuts| cuts.default_value("none")))]
+    Tune(bench::Arguments),
     /// Convert foreign logs into a native data set
     Import(import::Arguments),
     /// Print the exact context of a request or after a cut, and what differs from the whole
@@ -106,7 +106,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Report(arguments) => report::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
-        Command::Tune(arguments) => tune::run(&arguments),
+        Command::Tune(arguments) => bench::run(&arguments, Job::Tune),
         Command::Import(arguments) => import::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Strategies(arguments) => strategies::run(&arguments),

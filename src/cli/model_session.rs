@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::roles::{CallOptions, Redact};
+use super::roles::CallOptions;
 use super::wire;
 use super::work::Work;
 use crate::failure::{Exit, Failure};
@@ -42,7 +42,7 @@ pub(super) struct ModelSession {
     target: Target,
     prices: Arc<PriceList>,
     limits: Limits,
-    redact: Option<Redact>,
+    redact: Option<bool>,
     /// Secrets of the sessions, where a model gets redacted text.
     known: Option<KnownSecrets>,
     live: Vec<Arc<Live>>,
@@ -88,7 +88,7 @@ impl ModelSession {
         planned: &Arc<DryRunCalls>,
     ) -> Result<Self, Failure> {
         let recorded =
-            options.recorded()?.map(|tape| Arc::new(Calls::new(Some(tape), wire::clock())));
+            options.recorded()?.map(|tape| Arc::new(Calls::new(Some(tape), Box::new(wire::now))));
         let (counter, planned) = (Arc::clone(counter), Arc::clone(planned));
         let target = Target::DryRun { counter, recorded, planned };
         Ok(Self::new(options, prices, target, None))
@@ -101,7 +101,7 @@ impl ModelSession {
         cassette: Option<Cassette>,
     ) -> Self {
         Self {
-            calls: Arc::new(Calls::new(cassette, wire::clock())),
+            calls: Arc::new(Calls::new(cassette, Box::new(wire::now))),
             target,
             prices: Arc::clone(prices),
             limits: options.limits(),
@@ -173,7 +173,7 @@ impl ModelSession {
         client: &Arc<Client>,
     ) -> Result<Arc<dyn Llm>, Failure> {
         let prices = endpoint.prices().cloned();
-        let scrubs = self.redact.map_or(!endpoint.is_local(), |redact| redact == Redact::Yes);
+        let scrubs = self.redact.unwrap_or(!endpoint.is_local());
         let live = Arc::new(client.live(model, endpoint, self.limits)?);
         self.live.push(Arc::clone(&live));
         let once = Memoized::live(live, prices, Arc::clone(&self.calls));
@@ -201,8 +201,8 @@ impl ModelSession {
     fn replayed(&mut self, once: Memoized) -> Arc<dyn Llm> {
         let once: Arc<dyn Llm> = Arc::new(once);
         match self.redact {
-            Some(Redact::No) => once,
-            Some(Redact::Yes) => Arc::new(Scrubbed::new(once, self.secrets())),
+            Some(false) => once,
+            Some(true) => Arc::new(Scrubbed::new(once, self.secrets())),
             None => Arc::new(Scrubbed::where_not_recorded(once, self.secrets())),
         }
     }
@@ -251,8 +251,7 @@ impl ModelSession {
     pub fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
         let done = Work::new(1)?.run_until(work, self.wind_up());
         done.map_err(|stopped| {
-            Failure::from(stopped)
-                .help("with --cassette FILE --record, a second run pays only for the rest")
+            stopped.help("with --cassette FILE --record, a second run pays only for the rest")
         })
     }
 

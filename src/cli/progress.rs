@@ -3,7 +3,6 @@
 
 #![allow(clippy::disallowed_methods, reason = "shows what has passed")]
 
-use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -20,14 +19,12 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 /// Displays the progress of a run.
 pub(super) struct Progress {
     quiet: bool,
-    verbose: bool,
-    bar: Option<ProgressBar>,
+    /// It counts the cells, also where nothing draws it.
+    bar: ProgressBar,
     state: Mutex<State>,
 }
 
 struct State {
-    cells: usize,
-    done: usize,
     failed: usize,
     calls: usize,
     /// `None` if a price is unknown.
@@ -36,32 +33,24 @@ struct State {
 }
 
 impl Progress {
-    /// Nothing is shown if it is `quiet`, and more of each cell if it is `verbose`.
-    pub fn new(quiet: bool, verbose: bool) -> Self {
-        let bar = (!quiet && std::io::stderr().is_terminal())
-            .then(|| ProgressBar::new(0).with_style(style()));
-        let state = State {
-            cells: 0,
-            done: 0,
-            failed: 0,
-            calls: 0,
-            usd: Some(0.0),
-            last_line: Instant::now(),
-        };
-        Self { quiet, verbose, bar, state: Mutex::new(state) }
+    /// Nothing is shown if it is `quiet`.
+    pub fn new(quiet: bool) -> Self {
+        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
+        let (last_line, usd) = (Instant::now(), Some(0.0));
+        let state = Mutex::new(State { failed: 0, calls: 0, usd, last_line });
+        Self { quiet, bar: bar.with_style(style()), state }
     }
 
     /// Clears the bar before the table is printed.
     pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 
     fn line(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(harmless(&brief(text))),
-            None => wire::say(text),
+        if self.bar.is_hidden() {
+            wire::say(text);
+        } else {
+            self.bar.println(harmless(&brief(text)));
         }
     }
 
@@ -73,28 +62,21 @@ impl Progress {
         for call in calls.iter().filter(|call| !free.contains(&call.outcome)) {
             state.usd = state.usd.zip(call.usd).map(|(sum, usd)| sum + usd);
         }
-        if let Some(bar) = &self.bar {
-            bar.set_message(state.spent().trim_start_matches(", ").to_owned());
-        }
+        self.bar.set_message(state.spent().trim_start_matches(", ").to_owned());
     }
 
     fn done(&self, name: &str, error: Option<&str>) {
         let mut state = self.state.lock().expect("showing does not panic");
-        state.done += 1;
         state.failed += usize::from(error.is_some());
-        if let Some(bar) = &self.bar {
-            bar.inc(1);
-        }
+        self.bar.inc(1);
         if let Some(error) = error {
             self.line(&format!("failed: {name}: {error}"));
-        } else if self.verbose {
-            self.line(&format!("done: {name}"));
         }
-        if self.bar.is_none() && state.last_line.elapsed() >= LINE_EVERY {
+        if self.bar.is_hidden() && state.last_line.elapsed() >= LINE_EVERY {
             state.last_line = Instant::now();
-            let State { done, cells, failed, .. } = *state;
-            let spent = state.spent();
-            let of = counted(cells, "cell or cut");
+            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+            let (failed, spent) = (state.failed, state.spent());
+            let of = counted(all, "cell or cut");
             wire::say(&format!("{done} of {of}, {failed} failed{spent}"));
         }
     }
@@ -129,18 +111,10 @@ impl Observer for Progress {
         match event {
             Event::Planned { sessions, cells, cuts } => {
                 let cells = cells + cuts;
-                self.state.lock().expect("showing does not panic").cells = cells;
-                match &self.bar {
-                    Some(bar) => bar.set_length(cells as u64),
-                    None => {
-                        let sessions = counted(*sessions, "session");
-                        wire::say(&format!("{sessions}, {}", counted(cells, "cell or cut")))
-                    }
-                }
-            }
-            Event::Prepared { session, references } => {
-                if self.verbose {
-                    self.line(&format!("{session}: {}", counted(*references, "reference")));
+                self.bar.set_length(cells as u64);
+                if self.bar.is_hidden() {
+                    let sessions = counted(*sessions, "session");
+                    wire::say(&format!("{sessions}, {}", counted(cells, "cell or cut")));
                 }
             }
             Event::Cell { key, error } => {

@@ -8,7 +8,7 @@ use super::config;
 use super::{gating, headings, wire};
 use crate::bench::{Results, measure_run};
 use crate::failure::{Exit, Failure};
-use recap_core::model::{Report, SessionFacts, suggest};
+use recap_core::model::{Report, suggest};
 use recap_replay::run::{Folder, RunRecord, RunTexts};
 use recap_report::{self as report, RenderInput, format_names};
 
@@ -22,20 +22,13 @@ pub struct Arguments {
     rendering: Rendering,
 }
 
-/// How a finished run is rendered.
+/// What a run leaves for people: files, table and page.
 #[derive(Debug, Args)]
-pub struct Rendering {
-    #[command(flatten)]
-    settings: config::ConfigFile,
-
+pub(super) struct Output {
     /// Files to render: a list of names
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names(),
           help_heading = headings::REPORT)]
-    pub format: Vec<String>,
-
-    /// Leave the sessions' words out of the rendered files; the run's journal stays as it is
-    #[arg(long, help_heading = headings::REPORT)]
-    no_text: bool,
+    format: Vec<String>,
 
     /// Open the page
     #[arg(long, help_heading = headings::REPORT)]
@@ -44,13 +37,27 @@ pub struct Rendering {
     /// Show every column, note and limit
     #[arg(long, help_heading = headings::REPORT)]
     wide: bool,
+}
+
+/// How a finished run is rendered.
+#[derive(Debug, Args)]
+pub struct Rendering {
+    #[command(flatten)]
+    settings: config::ConfigFile,
+
+    #[command(flatten)]
+    pub(super) output: Output,
+
+    /// Leave the sessions' words out of the rendered files; the run's journal stays as it is
+    #[arg(long, help_heading = headings::REPORT)]
+    no_text: bool,
 
     #[command(flatten, next_help_heading = headings::GATE)]
     gating: gating::GateOptions,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    check_formats(&arguments.rendering.format)?;
+    arguments.rendering.output.check()?;
     render(&arguments.run, &arguments.rendering)
 }
 
@@ -64,17 +71,14 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
     refuse_unfinished(&run, path)?;
     let sessions = run.sessions.iter().map(|facts| (&*facts.dataset, &*facts.session));
     let rules = arguments.gating.rules(&mut run.manifest, sessions)?;
-    let texts = RunTexts::of_run(path)?;
-    let worded = !texts.is_empty() || asks_in_words(&run.sessions);
+    let worded = !run.manifest.no_text;
     let folder = Folder::open(path)?;
     folder.write_manifest(&run.manifest)?;
-    let mut run = if arguments.no_text && worded {
+    if arguments.no_text && worded {
         // The texts tell what is secret.
         run.texts = RunRecord::read(path)?.texts;
-        run.concealed()
-    } else {
-        run
-    };
+        run = run.concealed();
+    }
     let gate = run.gate.take();
     let mut results = measure_run(run);
     let report = &mut results.report;
@@ -85,8 +89,9 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
         }
         _ => rules.apply(report)?,
     }
-    results.texts = results.texts.and(Some(texts)).filter(|_| !arguments.no_text && worded);
-    leave(&results, &folder, &arguments.format, (false, arguments.wide, arguments.open))?;
+    let worded = worded && !arguments.no_text;
+    results.texts = worded.then(|| RunTexts::of_run(path)).transpose()?;
+    arguments.output.leave(&results, &folder, false)?;
     let measured = &results.report;
     // Without rules, rendering a complete run again always succeeds.
     if rules.is_empty() && measured.missing.is_none() {
@@ -106,38 +111,41 @@ pub(super) fn refuse_unfinished(run: &RunRecord, path: &Path) -> Result<(), Fail
     Err(Failure::with_code(Exit::Nothing, what).help("run `recap bench` again"))
 }
 
-/// Whether the run kept the texts of its questions: a run with --no-text did not.
-fn asks_in_words(sessions: &[SessionFacts]) -> bool {
-    sessions.iter().flat_map(|t| t.all_questions()).any(|asked| !asked.question.question.is_empty())
-}
-
-/// Refuses unknown formats before anything runs.
-pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
-    let known = format_names();
-    let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) else {
-        return Ok(());
-    };
-    let help = match unknown.as_str() {
-        "parquet" => "this recap is built without Parquet: install it with `--features parquet`",
-        _ => &suggest(unknown, known),
-    };
-    Err(Failure::usage(format!("format `{unknown}` is not known")).help(help))
-}
-
-/// Writes the files of a run, prints its table or the summary, and opens its page.
-pub(super) fn leave(
-    results: &Results,
-    folder: &Folder,
-    formats: &[String],
-    (json, wide, opens): (bool, bool, bool),
-) -> Result<(), Failure> {
-    let names: Vec<&str> = formats.iter().map(String::as_str).collect();
-    results.write(folder, &names)?;
-    show(&results.report, folder, (json, wide))?;
-    if opens {
-        open(folder);
+impl Output {
+    /// Refuses unknown formats before anything runs.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let known = format_names();
+        let Some(unknown) = self.format.iter().find(|name| !known.contains(&name.as_str())) else {
+            return Ok(());
+        };
+        let help = match unknown.as_str() {
+            "parquet" => {
+                "this recap is built without Parquet: install it with `--features parquet`"
+            }
+            _ => &suggest(unknown, known),
+        };
+        Err(Failure::usage(format!("format `{unknown}` is not known")).help(help))
     }
-    Ok(())
+
+    /// Writes the files of a run, prints its table or the summary, and opens its page.
+    pub(super) fn leave(
+        &self,
+        results: &Results,
+        folder: &Folder,
+        json: bool,
+    ) -> Result<(), Failure> {
+        let names: Vec<&str> = self.format.iter().map(String::as_str).collect();
+        results.write(folder, &names)?;
+        show(&results.report, folder, (json, self.wide))?;
+        let page = folder.path().join("report.html");
+        // A machine without a browser is told where the page lies; the run is done either way.
+        if self.open
+            && let Err(error) = open::that_detached(&page)
+        {
+            wire::say(&format!("warning: {} could not be opened: {error}", page.display()));
+        }
+        Ok(())
+    }
 }
 
 /// Prints the table, or the summary for `--json`.
@@ -153,15 +161,6 @@ pub(super) fn show(
         wire::print_json(&summary_json(measured))
     } else {
         wire::print_table(&table(measured, folder, wide))
-    }
-}
-
-/// Opens the page in the platform's own way. A machine without one is told where the
-/// page lies; the run is done either way.
-fn open(folder: &Folder) {
-    let page = folder.path().join("report.html");
-    if let Err(error) = open::that_detached(&page) {
-        wire::say(&format!("warning: {} could not be opened: {error}", page.display()));
     }
 }
 

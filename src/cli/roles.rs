@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use super::model_session::{self, ModelSession};
 use super::{headings, wire};
-use crate::bench::{Part, cores};
+use crate::bench::cores;
 use crate::failure::{Exit, Failure};
 use recap_billing::pricing::PriceList;
-use recap_core::model::OFFLINE;
+use recap_core::model::{OFFLINE, Shard};
 use recap_core::tokens::Counter;
 use recap_exam::roles::embedder::Embedder;
 use recap_exam::roles::{answerer, compactor, judge};
@@ -65,21 +66,25 @@ pub(super) enum QuestionSource<'a> {
 }
 
 impl RoleOptions {
-    /// The same roles for a part of a run, with its part of what may be spent and
-    /// called, which is told.
+    /// The same roles for a part of a run, which has an equal part of what may be spent and
+    /// called.
     ///
     /// # Errors
-    /// If there is too little to divide.
-    pub(super) fn of_part(&self, part: Option<Part<'_>>) -> Result<RoleOptions, Failure> {
-        let Some(part) = part else { return Ok(self.clone()) };
-        let calls = self.calls.of_part(part)?;
-        let dollars = calls.max_cost.map(|dollars| format!("at most ${dollars:.6}"));
-        let each_minute = calls.per_minute.map(|calls| format!("at most {calls} calls a minute"));
-        let limits: Vec<String> = dollars.into_iter().chain(each_minute).collect();
-        if !limits.is_empty() {
-            wire::say(&format!("{part}: {}", limits.join(" and ")));
+    /// If there are fewer calls a minute than parts.
+    pub(super) fn of_shard(&self, shard: Option<Shard>) -> Result<RoleOptions, Failure> {
+        let mut own = self.clone();
+        let Some(Shard { of, .. }) = shard else { return Ok(own) };
+        own.calls.max_cost = self.calls.max_cost.map(|usd| usd / f64::from(of));
+        if let Some(all) = self.calls.per_minute {
+            own.calls.per_minute = NonZero::new(all.get() / of);
+            own.calls.per_minute.ok_or_else(|| {
+                Failure::usage(format!(
+                    "--per-minute {all} is less than one call a minute for each of the {of} shards"
+                ))
+                .help("raise it, or make fewer shards")
+            })?;
         }
-        Ok(RoleOptions { calls, ..self.clone() })
+        Ok(own)
     }
 
     /// How many cells run at a time where the user does not say: those that wait
@@ -196,12 +201,8 @@ impl RoleOptions {
         let mut model_session = ModelSession::dry_run(&self.calls, prices, counter, planned)?;
         let mut roles = self.filled(counter, &mut model_session)?;
         if !roles.offline {
-            let offline = Arc::new(compactor::Offline::new(Arc::clone(counter)));
-            roles.compactor = Arc::new(compactor::DryRunCompactor::new(
-                roles.compactor,
-                offline,
-                Arc::clone(planned),
-            ));
+            let dry_run = compactor::DryRunCompactor::new;
+            roles.compactor = Arc::new(dry_run(roles.compactor, counter, Arc::clone(planned)));
         }
         Ok((roles, model_session))
     }
@@ -244,7 +245,7 @@ pub(super) fn judges(
         return Ok(judges.remove(0));
     }
     let panel = judge::Panel::new(judges).map_err(|problem| {
-        Failure::usage(problem.to_string()).help("name --judge once, twice, or three times")
+        Failure::usage(problem).help("name --judge once, twice, or three times")
     })?;
     Ok(Arc::new(panel))
 }
@@ -290,19 +291,10 @@ pub struct CallOptions {
 
     /// Whether keys, tokens, passwords and e-mail addresses are replaced by placeholders before
     /// text is sent [default: yes, but for servers on this machine]
-    #[arg(long, value_name = "yes|no", value_enum)]
-    pub(super) redact: Option<Redact>,
+    #[arg(long, value_name = "yes|no",
+          value_parser = PossibleValuesParser::new(["yes", "no"]).map(|typed| typed == "yes"))]
+    pub(super) redact: Option<bool>,
 }
-
-/// Whether text is scrubbed before it is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Redact {
-    Yes,
-    No,
-}
-
-/// The unit in which a cap on the cost is divided, in parts of a dollar.
-const MICRO: f64 = 1e6;
 
 fn dollars(typed: &str) -> Result<f64, String> {
     let usd: f64 = typed.trim_start_matches('$').parse().map_err(|_| "not a number".to_owned())?;
@@ -338,34 +330,6 @@ impl CallOptions {
         };
         let (tape, warnings) = Cassette::open(file, mode, Arc::clone(scrub))?;
         Ok((Some(tape), warnings))
-    }
-
-    /// The same options for one of several processes: its part of the limits, by
-    /// its share of the calls. The parts of all processes add up to the whole, in
-    /// millionths of a dollar and in calls a minute; each process that makes any
-    /// call may begin one a minute at least.
-    ///
-    /// # Errors
-    /// If there are fewer calls a minute than processes.
-    pub(super) fn of_part(&self, part: Part<'_>) -> Result<CallOptions, Failure> {
-        let max_cost =
-            self.max_cost.map(|usd| part.of((usd * MICRO).floor() as u64) as f64 / MICRO);
-        let per_minute = match self.per_minute {
-            Some(all) if part.calls() > 0 => {
-                let own = part.of_at_least_one(all.get().into()).ok_or_else(|| {
-                    Failure::usage(format!(
-                        "--per-minute {all} is less than one call a minute for each of the {} \
-                         shards with calls",
-                        part.with_calls()
-                    ))
-                    .help("raise it, or make fewer shards")
-                })?;
-                u32::try_from(own).ok().and_then(NonZero::new)
-            }
-            // Without sessions there is nothing to call.
-            _ => None,
-        };
-        Ok(CallOptions { max_cost, per_minute, ..self.clone() })
     }
 
     /// The existing cassette, if there is one.

@@ -19,8 +19,7 @@ use recap_core::model::{
 use recap_core::text::{counted, form_for, grouped};
 use recap_core::tokens::Counter;
 use recap_exam::facts::{CutPlace, Cuts};
-use recap_exam::roles::compactor::EmptySummary;
-use recap_replay::run::{ModelRoles, Windows};
+use recap_replay::run::{ModelRoles, Windows, compactor};
 use recap_replay::{
     CutSegment, NativeWindow, Plan, PreparedSession, ReplaySession, RequestInspector, WindowSpec,
     carrier, examine,
@@ -143,18 +142,9 @@ fn at_request(
     }
     let native = NativeWindow::of(&prepared.recording.session, billing_models).tokens;
     let tokens = window.tokens(&prepared.recording.sizes, native).map_err(wire::too_small)?;
-    let strategy = for_model(strategy, prepared);
-    let plan = Plan {
-        seed: arguments.seed,
-        scaling: window.scaling(!arguments.no_scale),
-        ..Plan::new(
-            (&prepared.facts.dataset, &prepared.facts.session),
-            strategy,
-            (window.label(), tokens),
-        )
-    };
-    let own = roles.compactor.counting(&prepared.recording.counter);
-    let compactor = own.unwrap_or(roles.compactor);
+    let scaling = window.scaling(!arguments.no_scale);
+    let plan = plan(arguments, prepared, strategy, (window.label(), tokens, scaling));
+    let compactor = compactor(&roles, prepared, &plan.key);
     let mut replay = ReplaySession::open(prepared, &plan, compactor.as_ref())
         .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
     Work::new(1)?
@@ -260,10 +250,19 @@ fn pick(sessions: Vec<Session>, wanted: Option<&str>) -> Result<Session, Failure
     }
 }
 
-/// The strategy as the model of the recording has it.
-fn for_model(strategy: Strategy, prepared: &PreparedSession) -> Arc<Strategy> {
-    let model = prepared.facts.model.as_deref().map(|name| billing_models().named(name).model);
-    Strategy::for_model(&Arc::new(strategy), &model.unwrap_or_default())
+/// A replay of the session under the strategy, as the model of the recording has it.
+fn plan(
+    arguments: &Arguments,
+    prepared: &PreparedSession,
+    strategy: Strategy,
+    (label, tokens, scaling): (&str, u64, Scaling),
+) -> Plan {
+    let facts = &prepared.facts;
+    let model = facts.model.as_deref().map(|name| billing_models().named(name).model);
+    let strategy = Strategy::for_model(&Arc::new(strategy), &model.unwrap_or_default());
+    let session = (&*facts.dataset, &*facts.session);
+    let plan = Plan::new(session, strategy, (label, tokens));
+    Plan { seed: arguments.seed, scaling, ..plan }
 }
 
 /// What the strategy has told the user by then.
@@ -367,19 +366,8 @@ fn at_cut(
             .help("add --cuts recorded"));
     }
     let part = CutSegment::new(&prepared, place, facts, &[]);
-    let strategy = for_model(strategy, &prepared);
-    let plan = Plan {
-        seed: arguments.seed,
-        scaling: if arguments.no_scale { Scaling::AsWritten } else { Scaling::All },
-        ..Plan::new((dataset, &prepared.facts.session), strategy, ("cut", 0))
-    };
-    let own = roles.compactor.counting(&prepared.recording.counter);
-    let compactor: Arc<dyn Compactor> = if plan.key.strategy.starts_with(NO_SUMMARY) {
-        Arc::new(EmptySummary)
-    } else {
-        own.unwrap_or(roles.compactor)
-    };
-    let seen = Mutex::new(SeenStates::default());
+    let scaling = if arguments.no_scale { Scaling::AsWritten } else { Scaling::All };
+    let plan = plan(arguments, &prepared, strategy, ("cut", 0, scaling));
     let shown = arguments.request.unwrap_or(place.request);
     let requests = place.request..place.request + place.requests;
     if !requests.contains(&shown) {
@@ -388,22 +376,9 @@ fn at_cut(
             Failure::usage(format!("request {shown} is not looked at after this cut")).help(range)
         );
     }
-    let look: RequestInspector<'_> = &|request, context| {
-        let mut seen = seen.lock().expect("no look panics");
-        seen.messages.get_or_insert_with(|| context.message_count());
-        if request == shown {
-            seen.context = context_parts(context, part.prepared(), arguments.diff);
-        }
-        for (number, _) in facts.iter().enumerate().filter(|(_, fact)| fact.request == request) {
-            if let Some((text, place)) = carrier(number, context, part.prepared()) {
-                seen.quotes.insert(number, quote(&text, place));
-            }
-        }
-    };
-    let examined = examine(&part, &plan, depth, compactor.as_ref(), look);
-    let examined = Work::new(1)?.run(examined)?;
-    let exam = examined.map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?.exam;
-    let seen = seen.into_inner().expect("no look panics");
+    let compactor = compactor(&roles, &prepared, &plan.key);
+    let replay = (&plan, &*compactor);
+    let (exam, seen) = examined(&part, replay, facts, (shown, arguments))?;
     let cut = part.cut(place, facts);
     let sent = format!(
         "sent right after the cut: {} in {} at a window of {}; uncompressed: {}",
@@ -420,6 +395,31 @@ fn at_cut(
     parts.push(Part::Heading(format!("the context of request {shown}")));
     parts.extend(seen.context);
     Ok(parts)
+}
+
+/// The strategy at the cut, and what its contexts show.
+fn examined(
+    part: &CutSegment,
+    (plan, compactor): (&Plan, &dyn Compactor),
+    facts: &[Reference],
+    (shown, arguments): (u32, &Arguments),
+) -> Result<(CutExam, SeenStates), Failure> {
+    let seen = Mutex::new(SeenStates::default());
+    let look: RequestInspector<'_> = &|request, context| {
+        let mut seen = seen.lock().expect("no look panics");
+        seen.messages.get_or_insert_with(|| context.message_count());
+        if request == shown {
+            seen.context = context_parts(context, &part.prepared, arguments.diff);
+        }
+        for (number, _) in facts.iter().enumerate().filter(|(_, fact)| fact.request == request) {
+            if let Some((text, place)) = carrier(number, context, &part.prepared) {
+                seen.quotes.insert(number, quote(&text, place));
+            }
+        }
+    };
+    let examined = Work::new(1)?.run(examine(part, plan, arguments.depth, compactor, look))?;
+    let exam = examined.map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?.exam;
+    Ok((exam, seen.into_inner().expect("no look panics")))
 }
 
 /// The requested cut, with the facts there.
@@ -557,7 +557,7 @@ impl FactList<'_> {
         let message = &self.prepared.facts.messages[at];
         let sent = self.prepared.recording.session.messages[at].sent();
         let tool = message.tool.as_ref().map(|tool| format!(" · {tool}")).unwrap_or_default();
-        let place = self.part.prepared().survival.place_in(number, &sent);
+        let place = self.part.prepared.survival.place_in(number, &sent);
         let quoted = place.map(|place| format!(": {}", quote(&sent, place)));
         format!(
             "last stood in {} · {}{tool} · {} tokens before the cut{}",

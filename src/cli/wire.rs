@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::ValueEnum;
@@ -16,7 +17,6 @@ use jiff::Timestamp;
 use crate::failure::Failure;
 use recap_core::text::{brief, harmless, is_command};
 use recap_core::tokens::Counter;
-use recap_llm::Now;
 use recap_replay::WindowError;
 use recap_report::document::{Part, terminal};
 use recap_report::{STYLES, Screen};
@@ -70,25 +70,9 @@ pub(super) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// The same as a function.
-pub(super) fn clock() -> Now {
-    Box::new(now)
-}
-
 /// The error for a window that a session does not fit.
 pub(super) fn too_small(error: WindowError) -> Failure {
     Failure::usage(error.to_string()).help("widen --window, or give a share such as 25%")
-}
-
-/// A runtime with as many workers as cells run at a time.
-pub(super) fn runtime(jobs: usize) -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(jobs.max(1))
-        .enable_all()
-        .build()
-        .map_err(|e| {
-            Failure::usage(format!("cannot start worker threads: {e}")).help("use a lower --jobs")
-        })
 }
 
 /// Prints a line on standard error; a closed pipe is ignored.
@@ -197,6 +181,15 @@ fn styled(text: &str) -> String {
         shown.push_str(&harmless(rest));
     }
     shown
+}
+
+/// Writes a file, and makes its folder where that is missing.
+pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .and_then(|()| std::fs::write(path, bytes))
+        .map_err(|error| Failure::unwritable(path, &error))
 }
 
 /// Writes to standard output; a closed pipe is not an error.

@@ -13,7 +13,6 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-use super::wire;
 use crate::bench::cores;
 use crate::failure::{Exit, Failure};
 
@@ -35,16 +34,6 @@ pub(super) struct Work {
     signal: watch::Receiver<Option<Exit>>,
 }
 
-/// A signal arrived before the work was done; how the program should end.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stopped(pub Exit);
-
-impl From<Stopped> for Failure {
-    fn from(Stopped(exit): Stopped) -> Self {
-        Failure::with_code(exit, "interrupted; nothing was written")
-    }
-}
-
 impl Work {
     /// Starts a worker for each of so many jobs at a time, at most one a core, and, for the first
     /// work, the thread that waits for signals.
@@ -52,7 +41,11 @@ impl Work {
     /// # Errors
     /// If the system refuses to start threads.
     pub fn new(jobs: usize) -> Result<Self, Failure> {
-        let runtime = wire::runtime(jobs.min(cores()))?;
+        let workers = jobs.clamp(1, cores());
+        let runtime = Builder::new_multi_thread().worker_threads(workers).enable_all().build();
+        let runtime = runtime.map_err(|e| {
+            Failure::usage(format!("cannot start worker threads: {e}")).help("use a lower --jobs")
+        })?;
         let signal = match SIGNAL.get() {
             Some(signal) => signal.clone(),
             None => {
@@ -70,7 +63,7 @@ impl Work {
     ///
     /// # Errors
     /// If a signal arrived.
-    pub fn run<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+    pub fn run<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
         self.run_until(work, async {})
     }
 
@@ -82,7 +75,7 @@ impl Work {
         &mut self,
         work: impl Future<Output = T>,
         wound_up: impl Future<Output = ()>,
-    ) -> Result<T, Stopped> {
+    ) -> Result<T, Failure> {
         let runtime = self.runtime.as_ref().expect("it is there until it is dropped");
         UNDER_WAY.store(true, Ordering::SeqCst);
         let signal = &mut self.signal;
@@ -90,7 +83,8 @@ impl Work {
             let exit = signal.wait_for(Option::is_some).await.map(|exit| *exit);
             wound_up.await;
             // The sender lives as long as the program.
-            Stopped(exit.ok().flatten().unwrap_or(Exit::Interrupted))
+            let exit = exit.ok().flatten().unwrap_or(Exit::Interrupted);
+            Failure::with_code(exit, "interrupted; nothing was written")
         };
         let done = runtime.block_on(async {
             tokio::select! {

@@ -96,7 +96,7 @@ fn no_command_obeys_data_set_text() {
     assert_tame(&checked);
     std::fs::remove_file(desk.path("data/questions.jsonl")).unwrap();
     for run in ["a", "b"] {
-        assert_tame(&desk.recap(&["bench", "data", "--verbose", "--window", "8k", "--out", run]));
+        assert_tame(&desk.recap(&["bench", "data", "--window", "8k", "--out", run]));
     }
     assert_tame(&desk.recap(&["bench", "data", "--dry-run"]));
     for line in ["compare a b", "compare a b --format md", "report a"] {

@@ -315,6 +315,6 @@ fn recovery_asks_twice_and_archive_ends_at_request() {
             all.for_each(|answered| answered.judgement.rationale.clear());
         }
     }
-    block_on(judge_again(&finished.sessions, (&mut cells, &mut []), &*role, 2));
+    block_on(judge_again(&finished.sessions, (&mut cells, &mut []), &*role, 2, &|_| ()));
     assert!(finished.results.cells().eq(cells));
 }

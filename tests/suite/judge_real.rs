@@ -27,7 +27,7 @@ fn json(path: PathBuf) -> Json {
 /// What the offline judge makes of the cases, printed.
 fn printed(cases: &[LabelledCase]) -> JudgeReport {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let judgements = runtime.block_on(grade(&Offline, cases, 1));
+    let judgements = runtime.block_on(grade(&Offline, cases, 1, &|_| ()));
     let report = agreement(&Graded {
         judge: Offline.name(),
         source: Offline.source(),

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::shared;
 use recap_core::model::{Exam, Message, Session};
-use recap_exam::facts::{Cuts, Mining, MiningRules, Survival, mine, places};
+use recap_exam::facts::{Cuts, LastComponents, Mining, Survival, mine, places};
 use recap_formats::{LoadOptions, load};
 
 /// Share of the labelled references that were needed, doubtful ones counted
@@ -70,7 +70,7 @@ fn nine_of_ten_mined_labelled_references_are_needed() {
     let mut mined = BTreeSet::new();
     for session in sessions.iter().filter(|t| labelled.contains(t.id.as_str())) {
         let sizes: Vec<u64> = session.messages.iter().map(size).collect();
-        for reference in mine(session, &sizes, &MiningRules::default()).references {
+        for reference in mine(session, &sizes).references {
             let hash = blake3::hash(reference.text.as_bytes()).to_hex();
             mined.insert((
                 session.id.clone(),
@@ -139,7 +139,7 @@ fn other_projects_references_reach_measured_precision_and_recall() {
     for folder in OTHERS {
         for session in load(&data.join(folder), &LoadOptions::default()).unwrap().sessions {
             let sizes: Vec<u64> = session.messages.iter().map(size).collect();
-            for reference in mine(&session, &sizes, &MiningRules::default()).references {
+            for reference in mine(&session, &sizes).references {
                 let hash = blake3::hash(reference.text.as_bytes()).to_hex();
                 mined.insert((session.id.clone(), reference.request, hash[..16].to_owned()));
             }
@@ -195,14 +195,15 @@ fn vendor_summaries_carry_what_they_tell() {
     let (mut actual, mut carried) = (0, 0);
     for session in &sessions {
         let sizes: Vec<u64> = session.messages.iter().map(size).collect();
-        let mining = Mining::new(session, &sizes, &MiningRules::default());
+        let mining = Mining::new(session, &sizes);
         for place in places(session, &sizes, Cuts::Recorded, 1).unwrap_or_default() {
             let summary = &session.compactions[place.recorded.unwrap()];
             let texts: Vec<&str> = summary.texts().map(|(_, text)| text).collect();
             let facts = mining.facts_at(&place);
             let exam = Exam { references: facts.clone(), did_without: 0 };
-            let survival = Survival::new(session, &exam);
-            let stands = |at: usize| texts.iter().any(|text| survival.is_in(at, text));
+            let last = LastComponents::new(&exam.references, (0..).zip(&session.messages));
+            let survival = Survival::new(session, &exam, &last);
+            let stands = |at: usize| texts.iter().any(|text| survival.place_in(at, text).is_some());
             for (at, fact) in facts.iter().enumerate().filter(|(at, _)| stands(*at)) {
                 let hash = blake3::hash(fact.text.as_bytes()).to_hex();
                 let label = labels.iter().find(|label| {

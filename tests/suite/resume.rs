@@ -74,7 +74,7 @@ async fn ready() -> Prepared {
 
 fn planned(prepared: &Prepared) -> Manifest {
     let (answerer, judge) = ("offline".to_owned(), "offline".to_owned());
-    Manifest { planned: prepared.planned().clone(), answerer, judge, ..manifest() }
+    Manifest { planned: prepared.planned.clone(), answerer, judge, ..manifest() }
 }
 
 /// Goes on with the run in a folder, up to an event; `None`: it was stopped.

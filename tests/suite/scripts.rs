@@ -15,7 +15,7 @@ use proptest::sample::select;
 use recap_core::model::{
     Block, Expectation, Message, Question, QuestionKind, RecordedCompaction, Role, Session,
 };
-use recap_exam::facts::{CompactableMessage, CutPlace, MiningRules, mine};
+use recap_exam::facts::{CompactableMessage, CutPlace, mine};
 use recap_exam::questions::generate;
 use serde_json::{Value as Json, json};
 
@@ -97,7 +97,7 @@ impl Script {
 
     /// Each reference: request, class, name, where it was last, and what it takes to have it again.
     fn references(&self) -> String {
-        let exam = mine(&self.session, &self.sizes, &MiningRules::default());
+        let exam = mine(&self.session, &self.sizes);
         let mut told = String::new();
         for one in exam.references {
             let refetch = one.refetch.map_or("none".to_owned(), |tokens| tokens.to_string());

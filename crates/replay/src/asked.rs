@@ -1,17 +1,14 @@
 //! The context at a question point, with the states of the evidence.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::session::{CellResult, ReplaySession};
 use crate::prepared::{PreparedSession, text_hash};
 use crate::session::Plan;
 use recap_core::model::{CellRows, LedgerState, MessageIndex, Role, Snapshot, SnapshotPart};
+use recap_exam::questions::beside;
 use recap_strategy::ClosedSession;
-
-/// Number of messages on each side of the evidence that the control `evidence`
-/// shows (reference §5).
-const NEIGHBOURS: u32 = 2;
 
 /// A question that still has to be asked, with the states of its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,11 +126,7 @@ pub(super) fn evidence_alone(prepared: &PreparedSession, plan: &Plan) -> CellRes
             (!text.is_empty()).then(|| written(Role::System, text.to_string(), &mut texts))
         });
         parts.extend(sent.clone());
-        let around = |&message: &MessageIndex| {
-            message.saturating_sub(NEIGHBOURS)
-                ..=(message + NEIGHBOURS).min(question.question.asked_at)
-        };
-        let shown: BTreeSet<MessageIndex> = question.evidence.iter().flat_map(around).collect();
+        let shown = beside(&question.evidence, question.question.asked_at + 1);
         let sizes = &prepared.recording.sizes.messages;
         let tokens = shown.iter().map(|&m| sizes[m as usize].tokens).sum::<u64>();
         shown.into_iter().for_each(|message| extend(&mut parts, message));

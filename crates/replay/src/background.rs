@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::session::ReplaySession;
 use super::stage::StageOutcome;
 use recap_core::model::CompactionRow;
-use recap_strategy::{Applied, Gauge, Mechanism, Op, Record, StrategyState};
+use recap_strategy::{Applied, Gauge, Mechanism, Op, Outcome, StrategyState};
 
 /// A compaction whose model has not answered yet.
 #[derive(Clone)]
@@ -30,9 +30,7 @@ pub(super) struct InFlight {
     /// The mechanism at the end of the compaction.
     mechanism: Box<dyn Mechanism>,
     row: CompactionRow,
-    records: Vec<Record>,
-    notices: Vec<String>,
-    forgets_usage: bool,
+    outcome: Outcome,
 }
 
 impl ReplaySession<'_> {
@@ -68,9 +66,7 @@ impl ReplaySession<'_> {
             shared: (self.shared.clone(), done),
             mechanism: after.clone(),
             row,
-            records: outcome.records,
-            notices: outcome.notices,
-            forgets_usage: outcome.forgets_usage,
+            outcome,
         };
         self.in_flight.insert(number, in_flight);
         self.apply_finished()
@@ -88,7 +84,8 @@ impl ReplaySession<'_> {
     }
 
     fn finish_compaction(&mut self, stage: usize, finished: InFlight) -> Result<(), ReplayError> {
-        let InFlight { number, written, log, shared: (before, after), mut row, .. } = finished;
+        let InFlight { number, written, log, shared: (before, after), mut row, outcome, .. } =
+            finished;
         let opens = after.chain.open != before.chain.open;
         let (weight, reported_weight) = (self.context.weight(), self.reported_weight());
         if !self.shared.adopt(&before, after) {
@@ -103,7 +100,7 @@ impl ReplaySession<'_> {
         }
         self.context.apply_log(log);
         self.adjust_reported(reported_weight);
-        self.reported = self.reported.filter(|_| !finished.forgets_usage);
+        self.reported = self.reported.filter(|_| !outcome.forgets_usage);
         self.stages[stage].mechanism = finished.mechanism;
         let changes = self.observe();
         row.request = self.requests.len() as u32;
@@ -111,8 +108,8 @@ impl ReplaySession<'_> {
         (row.tokens_before, row.tokens_after) = (weight.tokens, self.context.weight().tokens);
         changes.note(&mut row);
         self.compactions.push((number, row));
-        self.records.extend(finished.records);
-        self.notices.extend(finished.notices);
+        self.records.extend(outcome.records);
+        self.notices.extend(outcome.notices);
         Ok(())
     }
 
@@ -142,7 +139,7 @@ mod tests {
     use recap_core::model::Role;
     use recap_exam::roles::compactor::EmptySummary;
     use recap_strategy::testkit::Talk;
-    use recap_strategy::{EntryId, InsertAt, OpenSession, builtin};
+    use recap_strategy::{EntryId, InsertAt, OpenSession, Record, builtin};
 
     fn prepared() -> PreparedSession {
         let talk = (0..3).fold(Talk::new("S"), |talk, _| talk.user("Go on, do.").assistant("Yes"));
@@ -204,9 +201,12 @@ mod tests {
             shared: (session.shared.clone(), session.shared.clone()),
             mechanism: session.stages[stage].mechanism.clone(),
             row: row(),
-            records: vec![Record { kind: number.to_string(), body: serde_json::Value::Null }],
-            notices: vec![number.to_string()],
-            forgets_usage: number == 4,
+            outcome: Outcome {
+                records: vec![Record { kind: number.to_string(), body: serde_json::Value::Null }],
+                notices: vec![number.to_string()],
+                forgets_usage: number == 4,
+                ..Outcome::default()
+            },
         };
         session.in_flight.insert(stage, one);
     }

@@ -22,10 +22,10 @@ pub(super) struct Biller {
     /// The life of what a request writes where it does not report any writes.
     life: Life,
     /// Whether prompts are compared with the ones before, which a cut does not
-    /// need.
-    compares: bool,
+    /// need: then without billing models nothing is left to do.
+    pub compares: bool,
     /// Whether nothing is billed any more.
-    stopped: bool,
+    pub is_stopped: bool,
     billing_models: Vec<RunningBill>,
     /// Number of calls so far; each call without the live conversation has a
     /// prompt of its own.
@@ -36,11 +36,10 @@ pub(super) struct Biller {
 struct RunningBill {
     /// Whether only the preamble is marked, for explicitly cached content.
     explicit: bool,
-    /// For each model whether what it writes is billed like any input: its
-    /// provider reported usage and never a write.
-    writes_free: Vec<bool>,
-    /// The caches of each model of the billing model: models do not share caches.
-    caches: Vec<Box<dyn PromptCache>>,
+    /// The cache of each model of the billing model, since models do not share caches, and
+    /// whether what it writes is billed like any input: its provider reported usage and never a
+    /// write.
+    caches: Vec<(Box<dyn PromptCache>, bool)>,
     bill: Bill,
     /// Whether the last request found the prompt before it in the cache.
     warm: bool,
@@ -57,20 +56,10 @@ impl Biller {
             breakpoints: plan.strategy.breakpoints.clone(),
             life: life(&facts.requests),
             compares: true,
-            stopped: false,
+            is_stopped: false,
             billing_models,
             calls: 0,
         }
-    }
-
-    /// Compares no prompts with the ones before: without billing models nothing is left to do.
-    pub(super) fn only_as_billed(&mut self) {
-        self.compares = false;
-    }
-
-    /// Bills nothing from here on: what follows a cut is searched for facts alone.
-    pub(super) fn stop(&mut self) {
-        self.stopped = true;
     }
 
     /// Bills the next request of the session.
@@ -80,7 +69,7 @@ impl Biller {
         facts: &RequestFacts,
         pruned: Option<EntryId>,
     ) -> Step {
-        if self.stopped || (self.billing_models.is_empty() && !self.compares) {
+        if self.is_stopped || (self.billing_models.is_empty() && !self.compares) {
             return Step::default();
         }
         self.sent.update(context);
@@ -121,7 +110,7 @@ impl Biller {
     /// call for the first billing model's compactor.
     pub fn calls(&mut self, compaction: u32, calls: &[ModelCall], at: Timestamp) -> Vec<u64> {
         let mut anew = Vec::new();
-        for call in calls.iter().filter(|call| call.usage.input > 0 && !self.stopped) {
+        for call in calls.iter().filter(|call| call.usage.input > 0 && !self.is_stopped) {
             self.calls += 1;
             // A live conversation that is smaller than the last prompt was
             // folded in the meantime. The common prefix with the old prompt is
@@ -170,18 +159,16 @@ impl RunningBill {
             None if recorded => reported_rules(&billing_model.model, &facts.requests, model),
             None => Rules::None,
         };
-        let (mut caches, mut writes_free) = (Vec::new(), Vec::new());
-        for (model, billing_model) in
-            (0..).zip(std::iter::once(billing_model).chain(&billing_model.others))
-        {
-            caches.push(rules(billing_model, model).cache());
-            writes_free.push(recorded && reports_no_writes(&facts.requests, model));
-        }
+        let models = (0..).zip(std::iter::once(billing_model).chain(&billing_model.others));
+        let caches = models.map(|(model, billing_model)| {
+            let writes_free = recorded && reports_no_writes(&facts.requests, model);
+            (rules(billing_model, model).cache(), writes_free)
+        });
+        let caches = caches.collect();
         let rules = rules(billing_model, 0);
         let compactor = plan.compactor.as_deref().map(|compactor| compactor.model.clone());
         RunningBill {
             explicit: rules.caches_explicit_content(),
-            writes_free,
             caches,
             bill: Bill {
                 billed_as: billing_model.billed_as.clone(),
@@ -204,21 +191,15 @@ impl RunningBill {
         if self.caches.len() > 1 { facts.model } else { 0 }
     }
 
-    /// What a model's provider charges for.
-    fn charged(&self, model: u32, billed: Buckets) -> Buckets {
-        if self.writes_free[model as usize] { billed.unwritten() } else { billed }
-    }
-
     /// Sends the prompt, after the cache event of the recording.
     fn send(&mut self, sent: &Sent, facts: &RequestFacts) -> RequestBill {
         let (prompt, at) = (sent.prompt(), facts.at);
         let model = self.model_of(facts);
-        let cache = &mut self.caches[model as usize];
+        let (cache, writes_free) = &mut self.caches[model as usize];
         apply_cache_event(cache.as_mut(), sent, facts);
         let lost = matches!(facts.exogenous, Some(Exogenous::Lost { .. }));
         self.warm = !lost && cache.is_warm(at);
-        let billed = cache.request(prompt, at);
-        let billed = self.charged(model, billed);
+        let billed = charged(cache.request(prompt, at), *writes_free);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
         RequestBill { prompt: PromptBill { billed }, rewritten: 0, model }
     }
@@ -228,8 +209,8 @@ impl RunningBill {
         if self.bill.compactor.is_some() {
             return Buckets { uncached: prompt.tokens(), ..Buckets::default() };
         }
-        let billed = self.caches[0].request(prompt, at);
-        self.charged(0, billed)
+        let (cache, writes_free) = &mut self.caches[0];
+        charged(cache.request(prompt, at), *writes_free)
     }
 
     fn keep(&mut self, sent: Option<RequestBill>, step: &Step) {
@@ -241,6 +222,11 @@ impl RunningBill {
         }
         self.bill.requests.push(Some(bill));
     }
+}
+
+/// What a provider charges for.
+fn charged(billed: Buckets, writes_free: bool) -> Buckets {
+    if writes_free { billed.unwritten() } else { billed }
 }
 
 /// Applies to a cache the event that the recording's cache had before a request.
@@ -264,9 +250,9 @@ fn apply_cache_event(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFa
 
 /// The cache lifetime that the recorded agent requested: one hour, if most of
 /// its writes were for an hour.
-pub(super) fn life(requests: &[RequestFacts]) -> Life {
+pub(super) fn life<'a>(requests: impl IntoIterator<Item = &'a RequestFacts>) -> Life {
     let mut written = Usage::default();
-    for usage in requests.iter().filter_map(|r| r.recorded.as_ref()) {
+    for usage in requests.into_iter().filter_map(|r| r.recorded.as_ref()) {
         written.cache_write_5m = written.cache_write_5m.saturating_add(usage.cache_write_5m);
         written.cache_write_1h = written.cache_write_1h.saturating_add(usage.cache_write_1h);
     }

@@ -38,45 +38,38 @@ pub(super) fn mark(
 ) {
     let models: BTreeSet<u32> = requests.iter().map(|request| request.model).collect();
     for model in models {
-        let own = |request: &RequestFacts| request.model == model;
-        let mut of_model: Vec<RequestFacts> = requests.iter().filter(|r| own(r)).copied().collect();
-        mark_one(&mut of_model, compactions, known);
-        for (request, marked) in requests.iter_mut().filter(|r| own(r)).zip(of_model) {
-            request.exogenous = marked.exogenous;
-        }
+        let own = requests.iter_mut().filter(|request| request.model == model);
+        mark_one(own.collect(), compactions, known);
     }
 }
 
 /// A request with usage, and what the cache held after it.
 #[derive(Clone, Copy)]
-struct Before<'a> {
-    request: &'a RequestFacts,
+struct Before {
+    request: RequestFacts,
     usage: Usage,
     cached: u64,
 }
 
 /// Marks the requests to one model.
 fn mark_one(
-    requests: &mut [RequestFacts],
+    requests: Vec<&mut RequestFacts>,
     compactions: &[RecordedCompaction],
     known: CacheParameters,
 ) {
-    let life = life(requests);
-    let mut last: Option<Before<'_>> = None;
+    let life = life(requests.iter().map(|request| &**request));
     let marked = requests.iter().filter_map(|r| r.recorded).any(|usage| usage.written() > 0);
-    let mut found: Vec<Option<Exogenous>> = Vec::with_capacity(requests.len());
-    for request in requests.iter() {
+    let mut last: Option<Before> = None;
+    for request in requests {
+        request.exogenous = None;
         let reported = request.recorded.filter(|usage| request.billed && !usage.cache_unknown);
-        let Some(usage) = reported else {
-            found.push(None);
-            continue;
-        };
-        let edited = |before: &Before<'_>| {
+        let Some(usage) = reported else { continue };
+        let edited = |before: &Before| {
             let before = before.request.message;
             compactions.iter().any(|c| before < c.after && c.after <= request.message)
         };
         let was_edited = last.as_ref().is_some_and(edited);
-        found.push(match last {
+        request.exogenous = match last {
             Some(_) if was_edited => behind_a_compaction(&usage, marked, known.global),
             Some(before) if before.cached > 0 => {
                 let life = written_for(&before.usage).unwrap_or(life);
@@ -86,13 +79,10 @@ fn mark_one(
             }
             // Nothing of this session is there.
             _ => shared(&usage),
-        });
+        };
         // A cache that stores prompts automatically keeps the whole prompt.
         let cached = if marked { usage.cache_read + usage.written() } else { usage.prompt() };
-        last = Some(Before { request, usage, cached });
-    }
-    for (request, found) in requests.iter_mut().zip(found) {
-        request.exogenous = found;
+        last = Some(Before { request: *request, usage, cached });
     }
 }
 
@@ -114,7 +104,7 @@ fn behind_a_compaction(usage: &Usage, marked: bool, global: Option<u64>) -> Opti
 /// cache; `None` for one with breakpoints.
 fn in_between(
     usage: &Usage,
-    before: &Before<'_>,
+    before: &Before,
     step: Option<u64>,
     expired: bool,
 ) -> Option<Exogenous> {

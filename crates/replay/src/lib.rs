@@ -33,6 +33,5 @@ pub use prepared::PreparedSession;
 pub use session::{Plan, ReplayError, ReplaySession, Replayed, replay};
 pub use validate::validate;
 pub use window::{
-    LimitShown, NativeFrom, NativeWindow, SharedLimit, UNKNOWN_LIMIT, WindowError, WindowSpec,
-    share_limits,
+    NativeFrom, NativeWindow, SharedLimit, UNKNOWN_LIMIT, WindowError, WindowSpec, share_limits,
 };

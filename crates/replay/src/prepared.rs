@@ -14,7 +14,7 @@ use recap_core::model::{
     Session, SessionFacts, Usage, UsedAgain,
 };
 use recap_core::tokens::Counter;
-use recap_exam::facts::{CutPlace, Cuts, LastComponents, Mining, MiningRules, Survival, places};
+use recap_exam::facts::{CutPlace, Cuts, LastComponents, Mining, Survival, places};
 use recap_strategy::{Archived, Recording};
 
 /// A session with its sizes, its exam and its times.
@@ -91,7 +91,7 @@ impl PreparedSession {
         let recording = Recording::new(Arc::clone(&session), counter);
         let timeline = Arc::new(Timeline::of(&session, &PROFILE, &recording.sizes.output));
         let exact: Vec<u64> = recording.exact.messages.iter().map(|w| w.tokens).collect();
-        let mining = Mining::new(&session, &exact, &MiningRules::default());
+        let mining = Mining::new(&session, &exact);
         let exam = mining.exam();
         let places = places(&session, &exact, cuts, depth);
         let no_cut = places.as_ref().err().filter(|_| cuts != Cuts::None).cloned();
@@ -101,7 +101,7 @@ impl PreparedSession {
         let used_again = used_again(&session, &exact, &mining);
         let references = exam.references.iter().chain(cuts.iter().flat_map(|(_, facts)| facts));
         let last_components = LastComponents::new(references, (0u32..).zip(&session.messages));
-        let survival = Survival::with(&session, &exam, &last_components);
+        let survival = Survival::new(&session, &exam, &last_components);
         let (messages, texts) = message_facts(&recording);
         let (mut responses, other_models) = responses(&recording, &timeline);
         let global = recording.calibration.as_ref().and_then(|c| c.global);

@@ -42,63 +42,46 @@ pub async fn validate(
         return None;
     };
     let bill = rows.bills.into_iter().next()?;
-    let mut sums = ErrorSums::new(life(&facts.requests).duration());
-    for (request, bill) in facts.requests.iter().zip(&bill.requests) {
-        let reported = request.recorded.filter(|usage| !usage.cache_unknown);
-        if let (Some(usage), Some(bill)) = (reported, bill) {
-            sums.take(request, &usage, bill, &billing_model);
-        }
-    }
-    Some(sums.close(billing_model.model)).filter(|found| found.requests > 0)
+    let requests = facts.requests.iter().zip(&bill.requests);
+    let reported = requests.filter_map(|(request, bill)| {
+        let usage = request.recorded.filter(|usage| !usage.cache_unknown)?;
+        Some((request, usage, bill.as_ref()?))
+    });
+    let found = compare(reported, life(&facts.requests).duration(), &billing_model);
+    Some(found).filter(|found| found.requests > 0)
 }
 
-/// What is compared so far.
-struct ErrorSums {
+/// The sums over requests, each with its recorded usage and its bill.
+fn compare<'a>(
+    requests: impl Iterator<Item = (&'a RequestFacts, Usage, &'a RequestBill)>,
     life: SignedDuration,
-    last: Option<Timestamp>,
-    /// Dollars of the prompts as reported and as simulated; `None` where a price is unknown.
-    usd: Option<[f64; 2]>,
-    found: Validation,
-}
-
-impl ErrorSums {
-    fn new(life: SignedDuration) -> Self {
-        Self { life, last: None, usd: Some([0.0; 2]), found: Validation::default() }
-    }
-
-    fn take(
-        &mut self,
-        request: &RequestFacts,
-        usage: &Usage,
-        bill: &RequestBill,
-        billing_model: &BillingModel,
-    ) {
-        let found = &mut self.found;
-        let (recorded, simulated) = (Buckets::from(usage), bill.prompt.billed);
+    billing_model: &BillingModel,
+) -> Validation {
+    let mut found = Validation { model: billing_model.model.clone(), ..Validation::default() };
+    // Dollars of the prompts as reported and as simulated; `None` where a price is unknown.
+    let mut usd = Some([0.0; 2]);
+    let mut last: Option<Timestamp> = None;
+    for (request, usage, bill) in requests {
+        let (recorded, simulated) = (Buckets::from(&usage), bill.prompt.billed);
         let prices = billing_model.of_request(bill.model).prices.as_deref();
-        let usd = |buckets| prices?.standard().prompt_usd(buckets, request.at);
-        let both = usd(&recorded).zip(usd(&simulated)).zip(self.usd);
-        self.usd = both.map(|((own, ours), sums)| [sums[0] + own, sums[1] + ours]);
+        let billed = |buckets| prices?.standard().prompt_usd(buckets, request.at);
+        let both = billed(&recorded).zip(billed(&simulated)).zip(usd);
+        usd = both.map(|((own, ours), sums)| [sums[0] + own, sums[1] + ours]);
         found.requests += 1;
         found.recorded += recorded;
         found.simulated += simulated;
-        if let Some(last) = self.last.replace(request.at) {
-            let idle = request.at.duration_since(last);
-            match request.exogenous {
-                Some(Exogenous::Lost { .. }) => {
-                    found.cold_starts += 1;
-                    found.expired += u32::from(idle > self.life);
-                }
-                Some(Exogenous::Renewed | Exogenous::Repeated) => found.renewed += 1,
-                Some(Exogenous::Shared { .. }) | None => {}
+        let Some(last) = last.replace(request.at) else { continue };
+        match request.exogenous {
+            Some(Exogenous::Lost { .. }) => {
+                found.cold_starts += 1;
+                found.expired += u32::from(request.at.duration_since(last) > life);
             }
+            Some(Exogenous::Renewed | Exogenous::Repeated) => found.renewed += 1,
+            Some(Exogenous::Shared { .. }) | None => {}
         }
     }
-
-    fn close(self, model: String) -> Validation {
-        let [recorded_usd, simulated_usd] = [0, 1].map(|at| self.usd.map(|usd| usd[at]));
-        Validation { model, recorded_usd, simulated_usd, ..self.found }
-    }
+    [found.recorded_usd, found.simulated_usd] = [0, 1].map(|at| usd.map(|usd| usd[at]));
+    found
 }
 
 #[cfg(test)]
@@ -108,7 +91,7 @@ mod tests {
 
     /// The sums of two requests, the second of them this many seconds later and with
     /// this event.
-    fn sums(seconds: i64, exogenous: Option<Exogenous>) -> ErrorSums {
+    fn sums(seconds: i64, exogenous: Option<Exogenous>) -> Validation {
         sums_at(None, seconds, exogenous)
     }
 
@@ -117,7 +100,7 @@ mod tests {
         prices: Option<recap_billing::pricing::ModelPrices>,
         seconds: i64,
         exogenous: Option<Exogenous>,
-    ) -> ErrorSums {
+    ) -> Validation {
         let usage = Usage { cache_read: 70, cache_write_5m: 30, ..Usage::default() };
         let billed = Buckets { read: 60, write: 40, ..Buckets::default() };
         let prompt = PromptBill { billed };
@@ -125,21 +108,19 @@ mod tests {
         let prices = prices.map(Arc::new);
         let billing_model =
             BillingModel { billed_as: "a".into(), model: "a".into(), prices, others: Vec::new() };
-        let mut sums = ErrorSums::new(SignedDuration::from_mins(5));
-        for (at, exogenous) in [(0, Some(Exogenous::Lost { left: 0 })), (seconds, exogenous)] {
-            let request = RequestFacts {
-                message: 1,
-                tokens_full: 100,
-                output: 10,
-                at: Timestamp::from_second(at).unwrap(),
-                recorded: Some(usage),
-                billed: true,
-                exogenous,
-                model: 0,
-            };
-            sums.take(&request, &usage, &bill, &billing_model);
-        }
-        sums
+        let events = [(0, Some(Exogenous::Lost { left: 0 })), (seconds, exogenous)];
+        let requests = events.map(|(at, exogenous)| RequestFacts {
+            message: 1,
+            tokens_full: 100,
+            output: 10,
+            at: Timestamp::from_second(at).unwrap(),
+            recorded: Some(usage),
+            billed: true,
+            exogenous,
+            model: 0,
+        });
+        let requests = requests.iter().map(|request| (request, usage, &bill));
+        compare(requests, SignedDuration::from_mins(5), &billing_model)
     }
 
     /// The first request has none before it: what it finds is no event.
@@ -147,7 +128,7 @@ mod tests {
     fn expired_cold_starts_are_counted_separately() {
         let counted = |seconds, exogenous| {
             let sums = sums(seconds, exogenous);
-            (sums.found.cold_starts, sums.found.expired, sums.found.renewed)
+            (sums.cold_starts, sums.expired, sums.renewed)
         };
         assert_eq!(
             counted(300, Some(Exogenous::Lost { left: 0 })),
@@ -164,7 +145,7 @@ mod tests {
 
     #[test]
     fn tokens_are_summed_and_unpriced_has_no_money() {
-        let closed = sums(10, None).close("m".to_owned());
+        let closed = sums(10, None);
         assert_eq!(closed.requests, 2);
         assert_eq!((closed.recorded.read, closed.recorded.write), (140, 60));
         assert_eq!((closed.simulated.read, closed.simulated.write), (120, 80));
@@ -180,11 +161,10 @@ mod tests {
             "output_cost_per_token": 8.0,
         });
         let prices = recap_billing::pricing::ModelPrices::read("round", &entry).unwrap();
-        let closed =
-            sums_at(Some(prices), 301, Some(Exogenous::Lost { left: 0 })).close("m".to_owned());
+        let closed = sums_at(Some(prices), 301, Some(Exogenous::Lost { left: 0 }));
         // Twice 70·0.5 + 30·2, and twice 60·0.5 + 40·2.
         assert_eq!((closed.recorded_usd, closed.simulated_usd), (Some(190.0), Some(220.0)));
-        assert_eq!((closed.model.as_str(), closed.cold_starts, closed.expired), ("m", 1, 1));
+        assert_eq!((closed.model.as_str(), closed.cold_starts, closed.expired), ("a", 1, 1));
         assert_eq!(closed.renewed, 0);
     }
 }

@@ -227,19 +227,10 @@ pub struct SharedLimit {
     pub tokens: u64,
     /// Id of the session that shows it.
     pub session: String,
-    /// By what.
-    pub shown: LimitShown,
+    /// What it did that shows it, in words: `compacted by itself at 167000`.
+    pub shown: String,
     /// How many others are given it.
     pub given: usize,
-}
-
-/// What shows a limit, with its tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LimitShown {
-    /// The largest prompt before an automatic compaction.
-    Compaction(u64),
-    /// A prompt above the limit so far.
-    Prompt(u64),
 }
 
 /// Gives sessions of one agent and model the limit at which one of them compacted by itself:
@@ -255,10 +246,9 @@ pub fn share_limits(
         sessions.iter().map(|one| NativeWindow::of(one, billing_models)).collect();
     let shows = |at: usize| {
         let session: &Session = sessions[at];
-        let largest = largest_prompt(session);
-        let shown = match own[at].from {
-            NativeFrom::Compacted => LimitShown::Compaction(largest_before(session).unwrap_or(0)),
-            _ => LimitShown::Prompt(largest),
+        let shown = match (own[at].from, largest_before(session)) {
+            (NativeFrom::Compacted, Some(before)) => format!("compacted by itself at {before}"),
+            _ => format!("sent {}", largest_prompt(session)),
         };
         SharedLimit { tokens: own[at].tokens, session: session.id.clone(), shown, given: 0 }
     };
@@ -561,11 +551,11 @@ mod tests {
         let billing_models = BillingModels::new(Arc::new(PriceList::bundled()), Vec::new());
         let mut all: Vec<&mut Session> = sessions.iter_mut().collect();
         let limits = share_limits(&mut all, &billing_models);
-        let told = limits.iter().map(|one| (&*one.session, one.tokens, one.given, one.shown));
+        let told = limits.iter().map(|one| (&*one.session, one.tokens, one.given, &*one.shown));
         let expected = [
-            ("compacts", 200_000, 1, LimitShown::Compaction(167_000)),
-            ("large", 1_000_000, 0, LimitShown::Prompt(420_000)),
-            ("again", 200_000, 1, LimitShown::Compaction(165_000)),
+            ("compacts", 200_000, 1, "compacted by itself at 167000"),
+            ("large", 1_000_000, 0, "sent 420000"),
+            ("again", 200_000, 1, "compacted by itself at 165000"),
         ];
         assert_eq!(told.collect::<Vec<_>>(), expected);
         // In the order of the sessions above.

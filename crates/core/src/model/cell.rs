@@ -81,7 +81,7 @@ pub struct TimeProfile {
     pub decode_per_s: f64,
 }
 
-/// Whether a reference, or a fact at a cut, survives in a context.
+/// Whether a reference, or a fact at a cut, survives in a context; the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[derive(strum::IntoStaticStr)]
@@ -93,10 +93,10 @@ pub enum ReferenceState {
     /// Its recorded text is not sent; a text that the strategy wrote holds it,
     /// together with words that stood near it.
     Carried,
-    /// Only its last component occurs.
-    Partial,
     /// It occurs in such texts only, without the words that stood near it.
     Bare,
+    /// Only its last component occurs.
+    Partial,
     /// It does not occur, and the strategy's own search finds it. Looked for at
     /// cuts only.
     Recovered,

@@ -350,7 +350,7 @@ pub fn counts_refusals(strategy: &str, row_kind: RowKind, depth: u32) -> bool {
 pub type CutOutcome = ReplayOutcome<CutExam>;
 
 /// The measured result of a strategy after a cut.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CutExam {
     /// Context limit that was assumed.
     pub window: u64,

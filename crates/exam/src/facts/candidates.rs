@@ -13,22 +13,9 @@ use recap_core::text::{
     recompiled, restyled,
 };
 
-/// What makes an identifier a reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MiningRules {
-    /// Smallest number of tokens between the end of the message that last held
-    /// it and the request (reference §4: 4,000, whatever the window).
-    pub min_distance: u64,
-    /// Longest value that counts as a habit (a mode, a kind), in characters, if
-    /// the same tool argument held it before.
-    pub habit_length: usize,
-}
-
-impl Default for MiningRules {
-    fn default() -> MiningRules {
-        MiningRules { min_distance: 4_000, habit_length: 40 }
-    }
-}
+/// Longest value that counts as a habit (a mode, a kind), in bytes, if the same tool argument held
+/// it before.
+const HABIT: usize = 40;
 
 /// The identifiers that the requests use, before the messages before them are considered.
 pub(super) struct Candidates {
@@ -44,12 +31,7 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    pub(super) fn collect(
-        session: &Session,
-        paths: &Paths<'_>,
-        rules: &MiningRules,
-        rarity: &Rarity,
-    ) -> Candidates {
+    pub(super) fn collect(session: &Session, paths: &Paths<'_>, rarity: &Rarity) -> Candidates {
         let mut all = Candidates {
             texts: Vec::new(),
             needles: Vec::new(),
@@ -59,7 +41,7 @@ impl Candidates {
         };
         let declared = Declared::new(session);
         let packages = Packages::new(session);
-        let mut habits = Habits::new(rules.habit_length);
+        let mut habits = Habits::default();
         let mut ordinals = 0u32..;
         let mut copies = Copies::default();
         let mut read = 0;
@@ -370,24 +352,18 @@ fn is_sentence(line: &str) -> bool {
 }
 
 /// Short values that a tool argument held before, and entries of lists.
-struct Habits<'a> {
-    length: usize,
-    values: FxHashSet<(&'a str, &'a str, &'a str)>,
-}
+#[derive(Default)]
+struct Habits<'a>(FxHashSet<(&'a str, &'a str, &'a str)>);
 
 impl<'a> Habits<'a> {
-    fn new(length: usize) -> Habits<'a> {
-        Habits { length, values: FxHashSet::default() }
-    }
-
     fn holds(&self, tool: &'a str, key: &'a str, value: &'a str) -> bool {
-        self.values.contains(&(tool, key, value.trim()))
+        self.0.contains(&(tool, key, value.trim()))
     }
 
     fn learn(&mut self, tool: &'a str, key: &'a str, value: &'a str, listed: bool) {
         let value = value.trim();
-        if listed || value.len() <= self.length && !value.contains('/') {
-            self.values.insert((tool, key, value));
+        if listed || value.len() <= HABIT && !value.contains('/') {
+            self.0.insert((tool, key, value));
         }
     }
 }
@@ -408,7 +384,7 @@ fn relative<'a>(text: &'a str, class: IdentifierClass, roots: &[&str]) -> &'a st
 
 /// The kind of text within a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TextKind<'a> {
+pub(crate) enum TextKind<'a> {
     /// Text of the user or the assistant.
     Said,
     /// A string inside the arguments of a call.
@@ -426,7 +402,7 @@ pub(super) enum TextKind<'a> {
 
 /// Calls `each` with every text, decoded string argument and result of a
 /// message, in order; without reasoning and the names of tools and arguments.
-pub(super) fn texts<'a>(message: &'a Message, each: &mut dyn FnMut(TextKind<'a>, &'a str)) {
+pub(crate) fn texts<'a>(message: &'a Message, each: &mut dyn FnMut(TextKind<'a>, &'a str)) {
     for block in &message.blocks {
         block_texts(block, each);
     }

@@ -66,11 +66,7 @@ pub(super) struct Declared<'a>(FxHashSet<&'a str>);
 impl<'a> Declared<'a> {
     pub(super) fn new(session: &'a Session) -> Declared<'a> {
         let mut names = FxHashSet::default();
-        for message in &session.messages {
-            texts(message, &mut |_, text| {
-                names.extend(made(text));
-            });
-        }
+        each(session, |text| names.extend(made(text)));
         Declared(names)
     }
 
@@ -154,6 +150,7 @@ static IMPORTED: Pattern = pattern!(
 );
 
 /// The packages of others in a session, and what is imported from them.
+#[derive(Default)]
 pub(super) struct Packages<'a> {
     names: FxHashSet<&'a str>,
     /// Packages and parts of them that are imported.
@@ -163,11 +160,7 @@ pub(super) struct Packages<'a> {
 
 impl<'a> Packages<'a> {
     pub(super) fn new(session: &'a Session) -> Packages<'a> {
-        let mut all = Packages {
-            names: FxHashSet::default(),
-            modules: FxHashSet::default(),
-            members: FxHashSet::default(),
-        };
+        let mut all = Packages::default();
         each(session, |text| all.read_names(text));
         each(session, |text| all.read_members(text));
         all

@@ -4,8 +4,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
-use super::candidates::{Candidates, MiningRules, TextKind, block_texts, strings, texts};
-use super::place::CutPlace;
+use super::candidates::{Candidates, TextKind, block_texts, strings, texts};
+use super::place::{CutPlace, tokens_before};
 use super::rarity::Rarity;
 use recap_core::model::{
     Block, Exam, IdentifierClass, MessageIndex, RecordedCompaction, RecordedContext, Reference,
@@ -18,8 +18,8 @@ use recap_core::text::{NeedleSet, Paths, contains_bounded};
 /// # Panics
 ///
 /// If `sizes` has not one entry per message.
-pub fn mine(session: &Session, sizes: &[u64], rules: &MiningRules) -> Exam {
-    Mining::new(session, sizes, rules).exam()
+pub fn mine(session: &Session, sizes: &[u64]) -> Exam {
+    Mining::new(session, sizes).exam()
 }
 
 /// Folders in the recording's metadata: paths below them are also known
@@ -125,16 +125,9 @@ fn unnested(mut references: Vec<Reference>) -> Vec<Reference> {
     references
 }
 
-/// Tokens from the start of the session to the end of each message.
-fn ends(sizes: &[u64]) -> Vec<u64> {
-    sizes
-        .iter()
-        .scan(0, |sum, size| {
-            *sum += size;
-            Some(*sum)
-        })
-        .collect()
-}
+/// Fewest tokens between the end of the message that last held an identifier and the request that
+/// uses it (reference §4: 4,000, whatever the window).
+const LEAST_DISTANCE: u64 = 4_000;
 
 /// The identifiers of a session's requests and all their occurrences:
 /// computed once, for all queries.
@@ -148,8 +141,8 @@ pub struct Mining<'a> {
     rarity: Rarity,
     known: Vec<bool>,
     mentions: Vec<Mentions>,
-    ends: Vec<u64>,
-    min_distance: u64,
+    /// Tokens before each message.
+    before: Vec<u64>,
     /// The message of each request.
     requests: Vec<MessageIndex>,
     candidates: Candidates,
@@ -161,11 +154,11 @@ impl<'a> Mining<'a> {
     /// # Panics
     ///
     /// If `sizes` has not one entry per message.
-    pub fn new(session: &'a Session, sizes: &'a [u64], rules: &MiningRules) -> Self {
+    pub fn new(session: &'a Session, sizes: &'a [u64]) -> Self {
         assert_eq!(sizes.len(), session.messages.len(), "a size per message");
         let paths = paths(session);
         let rarity = Rarity::new(session);
-        let candidates = Candidates::collect(session, &paths, rules, &rarity);
+        let candidates = Candidates::collect(session, &paths, &rarity);
         let set = NeedleSet::new(&candidates.needles);
         let mentions = mentions(session, &set, candidates.needles.len());
         let mut known = known(session, &set, candidates.needles.len());
@@ -181,8 +174,7 @@ impl<'a> Mining<'a> {
             rarity,
             known,
             mentions,
-            ends: ends(sizes),
-            min_distance: rules.min_distance,
+            before: tokens_before(sizes),
             requests: session.requests().collect(),
             candidates,
         }
@@ -191,7 +183,8 @@ impl<'a> Mining<'a> {
     /// Identifiers that were used long after they were last mentioned (reference §4).
     pub fn exam(&self) -> Exam {
         let mut exam = Exam::default();
-        for &(ordinal, request, number) in &self.candidates.uses {
+        for &used in &self.candidates.uses {
+            let (_, request, number) = used;
             let stated = &self.mentions[number as usize].stated;
             let sources = &stated[..stated.partition_point(|&at| at < request)];
             if self.known[number as usize] {
@@ -200,7 +193,12 @@ impl<'a> Mining<'a> {
             let made = self.context.made_before(request);
             match sources.iter().rfind(|&&at| self.context.held(at, made)) {
                 Some(&last) => {
-                    exam.references.extend(self.reference(ordinal, request, number, last, sources))
+                    let distance = self.distance(last, request);
+                    // `pool.drainQueue` need not be remembered if `drainQueue` occurs nearby.
+                    let is_near = |hint: u32| self.is_near(hint, request);
+                    if distance >= LEAST_DISTANCE && !self.follows(number, &is_near) {
+                        exam.references.push(self.reference(used, sources, last, distance));
+                    }
                 }
                 None => {
                     // The summary in their place may name it.
@@ -215,23 +213,16 @@ impl<'a> Mining<'a> {
         exam
     }
 
+    /// A use of an identifier that its sources state, of which the agent had the last one.
     fn reference(
         &self,
-        ordinal: u32,
-        request: MessageIndex,
-        number: u32,
-        last: MessageIndex,
+        (ordinal, request, number): (u32, MessageIndex, u32),
         sources: &[MessageIndex],
-    ) -> Option<Reference> {
-        let before = self.ends[request as usize] - self.sizes[request as usize];
-        let distance_tokens = before - self.ends[last as usize];
-        // `pool.drainQueue` need not be remembered if `drainQueue` occurs nearby.
-        let is_near = |hint: u32| self.is_near(hint, request);
-        if distance_tokens < self.min_distance || self.follows(number, &is_near) {
-            return None;
-        }
+        last: MessageIndex,
+        distance_tokens: u64,
+    ) -> Reference {
         let (text, class) = &self.candidates.texts[number as usize];
-        Some(Reference {
+        Reference {
             request: ordinal,
             text: text.clone(),
             class: *class,
@@ -241,7 +232,7 @@ impl<'a> Mining<'a> {
             refetch: self.refetch(sources),
             reread: self.rereads.happened(sources, last, request),
             near: sources.last().map_or_else(Vec::new, |&at| self.near(at, number)),
-        })
+        }
     }
 
     /// The facts at a cut: identifiers that the requests after it use,
@@ -298,7 +289,8 @@ impl<'a> Mining<'a> {
         let from = uses.partition_point(|(ordinal, ..)| *ordinal < place.request);
         let asked = uses[from..].iter().take_while(|(ordinal, ..)| *ordinal < last);
         let mut found = Vec::new();
-        for &(ordinal, request, number) in asked {
+        for &used in asked {
+            let (_, request, number) = used;
             if self.known[number as usize] || skip(number, request) {
                 continue;
             }
@@ -306,18 +298,8 @@ impl<'a> Mining<'a> {
             let sources: Vec<MessageIndex> =
                 stated.iter().copied().filter(|&at| place.holds(at)).collect();
             let Some(&last) = sources.last() else { continue };
-            let (text, class) = &self.candidates.texts[number as usize];
-            found.push(Reference {
-                request: ordinal,
-                text: text.clone(),
-                class: *class,
-                last_seen: last,
-                distance_tokens: place.tokens_after(last, self.sizes),
-                refetch: self.refetch(&sources),
-                reread: self.rereads.happened(&sources, last, request),
-                near: self.near(last, number),
-                sources,
-            });
+            let distance = place.tokens_after(last, self.sizes);
+            found.push(self.reference(used, &sources, last, distance));
         }
         unnested(found)
     }
@@ -334,8 +316,12 @@ impl<'a> Mining<'a> {
         let past = &places[..places.partition_point(|&at| at < request)];
         let made = self.context.made_before(request);
         let last = past.iter().rfind(|&&at| self.context.held(at, made));
-        let before = self.ends[request as usize] - self.sizes[request as usize];
-        last.is_some_and(|&last| before - self.ends[last as usize] < self.min_distance)
+        last.is_some_and(|&last| self.distance(last, request) < LEAST_DISTANCE)
+    }
+
+    /// Tokens between the end of a message and a request.
+    fn distance(&self, from: MessageIndex, request: MessageIndex) -> u64 {
+        self.before[request as usize] - self.before[from as usize + 1]
     }
 
     /// The smallest tool result among the sources, the earliest of equals.

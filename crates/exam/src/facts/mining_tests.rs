@@ -33,7 +33,7 @@ fn facts_are_used_later_and_unsaid_since_cut() {
         material: vec![kept(0), kept(1)],
         recorded: None,
     };
-    let facts = super::Mining::new(&t, &sizes, &super::MiningRules::default()).facts_at(&place);
+    let facts = super::Mining::new(&t, &sizes).facts_at(&place);
     let actual: Vec<_> = facts.iter().map(|fact| (fact.request, fact.text.as_str())).collect();
     assert_eq!(actual, [(1, "drainShardQueue"), (2, "fluxCapacitorPort")]);
     let fact = &facts[0];
@@ -56,13 +56,13 @@ fn each_identifier_used_again_is_counted_where_it_was() {
     t.compactions = vec![super::tests::cut(3, 2, "It drained drainShardQueue, tunnelDrainRate.")];
     let sizes = [10; 6];
     let place = super::places(&t, &sizes, super::Cuts::Recorded, 1).unwrap().remove(0);
-    let mining = super::Mining::new(&t, &sizes, &super::MiningRules::default());
+    let mining = super::Mining::new(&t, &sizes);
     let again = mining.used_again(&place, &t.compactions[0]);
     // Two in the summary (the kept message has one of them, too), none in the kept message alone,
     // one that the user said again, and two of which the log shows nothing.
     assert_eq!((again.summary, again.kept, again.came_back, again.nowhere), (2, 0, 1, 2));
     t.compactions = vec![super::tests::cut(3, 2, "It went on.")];
-    let mining = super::Mining::new(&t, &sizes, &super::MiningRules::default());
+    let mining = super::Mining::new(&t, &sizes);
     let again = mining.used_again(&place, &t.compactions[0]);
     assert_eq!((again.summary, again.kept, again.came_back, again.nowhere), (0, 1, 1, 3));
     assert_eq!(again.all(), 5);

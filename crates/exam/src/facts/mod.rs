@@ -14,10 +14,10 @@ mod place;
 mod rarity;
 mod survival;
 
-pub use candidates::MiningRules;
+pub(crate) use candidates::texts;
 pub use mining::{Mining, mine};
 pub use place::{CompactableMessage, CutPlace, Cuts, Places, places};
-pub use survival::{Carrier, ContextView, LastComponents, Survival, Written};
+pub use survival::{LastComponents, Survival};
 
 #[cfg(test)]
 mod mining_tests;

@@ -95,7 +95,8 @@ pub struct CutPlace {
 impl CutPlace {
     /// Whether a message is part of the material, as recorded.
     pub fn holds(&self, message: MessageIndex) -> bool {
-        self.kept(message).is_some_and(|at| !self.material[at].cleared)
+        let found = self.material.binary_search_by_key(&message, |kept| kept.message);
+        found.is_ok_and(|at| !self.material[at].cleared)
     }
 
     /// Tokens of the material after a message of it. `sizes` holds the tokens
@@ -103,10 +104,6 @@ impl CutPlace {
     pub fn tokens_after(&self, message: MessageIndex, sizes: &[u64]) -> u64 {
         let next = self.material.partition_point(|kept| kept.message <= message);
         self.material[next..].iter().map(|kept| sizes[kept.message as usize]).sum()
-    }
-
-    fn kept(&self, message: MessageIndex) -> Option<usize> {
-        self.material.binary_search_by_key(&message, |kept| kept.message).ok()
     }
 }
 
@@ -136,6 +133,15 @@ pub fn places(session: &Session, sizes: &[u64], cuts: Cuts, depth: u32) -> Place
     })
 }
 
+/// Tokens of the messages before each message, and of all of them.
+pub(super) fn tokens_before(sizes: &[u64]) -> Vec<u64> {
+    let sums = sizes.iter().scan(0, |sum, size| {
+        *sum += size;
+        Some(*sum)
+    });
+    std::iter::once(0).chain(sums).collect()
+}
+
 /// What the search for cuts needs of a session.
 struct Survey<'a> {
     session: &'a Session,
@@ -148,22 +154,11 @@ struct Survey<'a> {
     context: RecordedContext<'a>,
 }
 
-/// A request at which a cut is possible.
-struct Candidate {
-    request: u32,
-    /// Tokens of the material.
-    tokens: u64,
-}
-
 impl<'a> Survey<'a> {
     fn new(session: &'a Session, sizes: &[u64]) -> Self {
-        let mut before = vec![0];
-        before.extend(sizes.iter().scan(0, |sum, size| {
-            *sum += size;
-            Some(*sum)
-        }));
         let (requests, responses) = (session.requests().collect(), session.responses().collect());
-        Survey { session, requests, responses, before, context: RecordedContext::of(session) }
+        let (before, context) = (tokens_before(sizes), RecordedContext::of(session));
+        Survey { session, requests, responses, before, context }
     }
 
     fn tokens(&self, from: MessageIndex, to: MessageIndex) -> u64 {
@@ -188,8 +183,9 @@ impl<'a> Survey<'a> {
         self.left(request).min(HORIZON)
     }
 
-    /// Every request with enough messages and requests before it and after it.
-    fn candidates(&self) -> Vec<Candidate> {
+    /// Every request with enough requests and `least` tokens of messages before it, and enough
+    /// requests after it.
+    fn candidates(&self, least: u64) -> Vec<u32> {
         let mut found = Vec::new();
         for (request, &message) in (0u32..).zip(&self.requests) {
             let boundary = self.context.boundary(self.context.made_before(message));
@@ -199,9 +195,9 @@ impl<'a> Survey<'a> {
             let answered = |end| self.responses.partition_point(|&other| other < end) as u32;
             let enough = answered(message) - answered(kept_from) >= REQUESTS_AROUND_CUT
                 && self.horizon(request) >= REQUESTS_AROUND_CUT
-                && tokens >= LEAST_TOKENS;
+                && tokens >= least;
             if enough {
-                found.push(Candidate { request, tokens });
+                found.push(request);
             }
         }
         found
@@ -215,10 +211,13 @@ impl<'a> Survey<'a> {
 
     /// The candidates nearest to even shares of the session's tokens.
     fn spread(&self, count: usize, depth: u32) -> Vec<CutPlace> {
-        let least = LEAST_TOKENS * u64::from(depth);
-        let candidates = self.candidates().into_iter().filter(|c| c.tokens >= least);
-        let chosen = self.nearest(candidates.map(|c| c.request).collect(), count);
-        chosen.into_iter().map(|request| self.place(request)).collect()
+        let candidates = self.candidates(LEAST_TOKENS * u64::from(depth));
+        let chosen = self.nearest(candidates, count);
+        let place = |request| {
+            let from = self.requests[request as usize];
+            self.place(request, from, self.context.made_before(from), None)
+        };
+        chosen.into_iter().map(place).collect()
     }
 
     /// The same with every recorded compaction, by request. A place that is both is a recorded one.
@@ -250,9 +249,14 @@ impl<'a> Survey<'a> {
         chosen
     }
 
-    /// A cut before a request.
-    fn place(&self, request: u32) -> CutPlace {
-        let from = self.requests[request as usize];
+    /// A cut after a message, before a request, at which the agent had made so many compactions.
+    fn place(
+        &self,
+        request: u32,
+        from: MessageIndex,
+        made: usize,
+        recorded: Option<usize>,
+    ) -> CutPlace {
         let requests = self.horizon(request);
         CutPlace {
             request,
@@ -260,8 +264,8 @@ impl<'a> Survey<'a> {
             left: self.left(request),
             from,
             last: self.requests[(request + requests) as usize - 1],
-            material: self.material(self.context.made_before(from), from),
-            recorded: None,
+            material: self.material(made, from),
+            recorded,
         }
     }
 
@@ -272,23 +276,12 @@ impl<'a> Survey<'a> {
         let folding = all.iter().enumerate().filter(|(_, c)| c.folds() && !c.copied);
         let place = |(at, compaction): (usize, &RecordedCompaction)| {
             let from = compaction.after;
-            let request = self.requests.partition_point(|&message| message < from) as u32;
-            let end = self.end(from);
+            let request = self.requests.partition_point(|&message| message < from);
             // Two boundaries without a request between them are the same place.
-            self.requests.get(request as usize).filter(|&&message| message < end)?;
-            let requests = self.horizon(request);
-            let material = self.material(at, from);
-            (!material.is_empty()).then(|| CutPlace {
-                request,
-                requests,
-                left: self.left(request),
-                from,
-                last: self.requests[(request + requests) as usize - 1],
-                material,
-                recorded: Some(at),
-            })
+            self.requests.get(request).filter(|&&message| message < self.end(from))?;
+            Some(self.place(request as u32, from, at, Some(at)))
         };
-        folding.filter_map(place).collect()
+        folding.filter_map(place).filter(|place| !place.material.is_empty()).collect()
     }
 
     /// The messages before `end` that the recorded agent had after its first `made`

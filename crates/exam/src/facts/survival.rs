@@ -1,7 +1,6 @@
 //! Whether a reference survives in a context (reference §4, survival).
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -16,44 +15,6 @@ use recap_core::text::bounded::last_component;
 use recap_core::text::{IdentifierOptions, Needle, NeedleSet, Paths, identifiers, words};
 use recap_strategy::{Context, EntryId};
 
-/// The parts of a context that the search for references needs.
-pub trait ContextView {
-    /// Whether the message is sent as recorded.
-    fn verbatim(&self, message: MessageIndex) -> bool;
-    /// The text of a message that is sent with a part replaced or removed.
-    fn edited(&self, message: MessageIndex) -> Option<&str>;
-    /// Whether a line stands in a message as it was recorded.
-    fn was_recorded(&self, message: MessageIndex, line: &str) -> bool;
-    /// A message before which no recorded message is sent.
-    fn oldest_sent(&self) -> MessageIndex;
-    /// Calls `each` with the stable id and the text of every stored synthetic
-    /// entry and preamble note that was written since `read`, and moves it on.
-    fn written_since(&self, read: &mut Written, each: &mut dyn FnMut(u32, &str));
-    /// The state of the text with an id of [`ContextView::written_since`].
-    fn carrier(&self, id: u32) -> Carrier<'_>;
-}
-
-/// How many texts of each kind have been read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    /// Number of synthetic entries that were read.
-    pub entries: u32,
-    /// Number of texts of preamble notes that were read.
-    pub notes: u32,
-}
-
-/// The current state of a text that a strategy put into the context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier<'a> {
-    /// It is sent, with this text; with the recorded message in whose place alone
-    /// it stands, if there is one.
-    Sent(&'a str, Option<MessageIndex>),
-    /// It is stored, but hidden at this request.
-    Hidden,
-    /// It will not be sent again.
-    Gone,
-}
-
 /// Looks up the references of an exam in the contexts of one cell.
 ///
 /// A clone shares what was computed from the session; [`Survival::fresh`]
@@ -64,8 +25,9 @@ pub struct Survival {
     /// The synthetic entries and notes that contain each identifier: each text
     /// is scanned once, so that a query costs only the carriers of its
     /// identifier.
-    carriers: FxHashMap<u32, Vec<(u32, Carried)>>,
-    read: Written,
+    carriers: FxHashMap<u32, Vec<u32>>,
+    /// How many synthetic entries and notes have been scanned.
+    read: (u32, u32),
 }
 
 #[derive(Debug)]
@@ -78,8 +40,8 @@ struct SearchedFacts {
     names: Vec<Name>,
     /// Every identifier and last component of one.
     spellings: NeedleSet,
-    /// The identifier that each needle of `spellings` stands for, and in which form.
-    meaning: Vec<(u32, Carried)>,
+    /// The identifier that each needle of `spellings` stands for.
+    meaning: Vec<u32>,
 }
 
 /// One identifier of the exam.
@@ -91,27 +53,13 @@ struct Name {
     last_sources: Vec<MessageIndex>,
 }
 
-/// The form in which a carrier contains an identifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Carried {
-    Nothing,
-    LastComponent,
-    Whole,
-}
-
 impl Survival {
-    /// Prepares the exam of `session`; one pass over its texts.
-    pub fn new(session: &Session, exam: &Exam) -> Survival {
-        let messages = (0u32..).zip(&session.messages);
-        Self::with(session, exam, &LastComponents::new(&exam.references, messages))
-    }
-
     /// Prepares the exam of `session`, of which is known where the last components stand.
     ///
     /// # Panics
     ///
     /// If that is not known of one.
-    pub fn with(session: &Session, exam: &Exam, last: &LastComponents) -> Survival {
+    pub fn new(session: &Session, exam: &Exam, last: &LastComponents) -> Survival {
         let paths = paths(session);
         let mut by_text: FxHashMap<&str, u32> = FxHashMap::default();
         let mut names = Vec::new();
@@ -134,17 +82,13 @@ impl Survival {
                 meaning,
             }),
             carriers: FxHashMap::default(),
-            read: Written::default(),
+            read: (0, 0),
         }
     }
 
     /// The same exam for another cell, whose synthetic entries have other ids.
     pub fn fresh(&self) -> Survival {
-        Survival {
-            exam: Arc::clone(&self.exam),
-            carriers: FxHashMap::default(),
-            read: Written::default(),
-        }
+        Survival { exam: Arc::clone(&self.exam), carriers: FxHashMap::default(), read: (0, 0) }
     }
 
     /// The state of the reference at position `reference` of the exam in the
@@ -153,39 +97,28 @@ impl Survival {
     /// # Panics
     ///
     /// If the exam has no such reference.
-    pub fn state(&mut self, reference: usize, view: &dyn ContextView) -> ReferenceState {
+    pub fn state(&mut self, reference: usize, context: &Context) -> ReferenceState {
         let exam = Arc::clone(&self.exam);
         let asked = &exam.references[reference];
         let number = exam.numbers[reference];
         let name = &exam.names[number as usize];
-        let sent = from(&asked.sources, view.oldest_sent());
-        if sent.iter().rev().any(|&at| view.verbatim(at)) {
+        let sent = from(&asked.sources, context.oldest_sent());
+        if sent.iter().rev().any(|&at| context.state(at) == LedgerState::Verbatim) {
             return ReferenceState::Verbatim;
         }
-        self.read_on(view);
-        match self.carried(asked, number, name, view) {
-            Found::Recorded => ReferenceState::Verbatim,
-            Found::Stated => ReferenceState::Carried,
-            Found::Bare => ReferenceState::Bare,
-            Found::LastComponent => ReferenceState::Partial,
-            Found::Nothing if name.last_stands(exam.requests[asked.request as usize], view) => {
+        self.read_on(context);
+        match self.carried(asked, number, name, context) {
+            ReferenceState::Lost
+                if name.last_stands(exam.requests[asked.request as usize], context) =>
+            {
                 ReferenceState::Partial
             }
-            Found::Nothing => ReferenceState::Lost,
+            state => state,
         }
     }
 
-    /// Whether a text holds the identifier of the reference at a position of the
-    /// exam.
-    ///
-    /// # Panics
-    ///
-    /// If the exam has no such reference.
-    pub fn is_in(&self, reference: usize, text: &str) -> bool {
-        self.place_in(reference, text).is_some()
-    }
-
-    /// Where a text first holds it, in bytes.
+    /// Where a text first holds the identifier of the reference at a position of the exam, in
+    /// bytes.
     ///
     /// # Panics
     ///
@@ -208,19 +141,17 @@ impl Survival {
     }
 
     /// Records which identifiers the new texts since the last call contain.
-    fn read_on(&mut self, view: &dyn ContextView) {
+    fn read_on(&mut self, context: &Context) {
         let Survival { exam, carriers, read } = self;
-        view.written_since(read, &mut |id, text| {
-            let mut named: BTreeMap<u32, Carried> = BTreeMap::new();
+        context.each_written(read.0, read.1, &mut |id, text| {
             exam.spellings.scan(text, |needle, _| {
-                let (number, carried) = exam.meaning[needle as usize];
-                let best = named.entry(number).or_insert(carried);
-                *best = carried.max(*best);
+                let known = carriers.entry(exam.meaning[needle as usize]).or_default();
+                if known.last() != Some(&id) {
+                    known.push(id);
+                }
             });
-            for (number, carried) in named {
-                carriers.entry(number).or_default().push((id, carried));
-            }
         });
+        *read = context.written();
     }
 
     /// The best state that edited messages and synthetic entries give it.
@@ -229,35 +160,26 @@ impl Survival {
         asked: &Reference,
         number: u32,
         name: &Name,
-        view: &dyn ContextView,
-    ) -> Found {
-        // What an edit left of a message is recorded text, and nothing that was written.
-        let is_left = |text: &str, place: &Range<usize>, of: Option<MessageIndex>| {
-            of.is_some_and(|message| view.was_recorded(message, line(text, place)))
-        };
-        let judge = |carried: Carried, text: &str, of: Option<MessageIndex>| match carried {
-            Carried::Nothing => Found::Nothing,
-            Carried::LastComponent => Found::LastComponent,
-            Carried::Whole if name.whole.places(text).any(|place| is_left(text, &place, of)) => {
-                Found::Recorded
-            }
-            Carried::Whole if stated(&name.whole, text).is_some() => Found::Stated,
-            Carried::Whole => Found::Bare,
-        };
-        let mut best = Found::Nothing;
-        for &at in from(&asked.sources, view.oldest_sent()).iter().rev() {
-            if let Some(text) = view.edited(at) {
-                best = best.max(judge(name.carried(text), text, Some(at)));
+        context: &Context,
+    ) -> ReferenceState {
+        let mut best = ReferenceState::Lost;
+        for &at in from(&asked.sources, context.oldest_sent()).iter().rev() {
+            if let Some(text) = context.edited_text(at) {
+                best = best.min(name.state_in(text, Some(at), context));
             }
         }
         if let Some(carriers) = self.carriers.get_mut(&number) {
-            carriers.retain(|&(id, carried)| match view.carrier(id) {
-                Carrier::Sent(text, of) => {
-                    best = best.max(judge(carried, text, of));
-                    true
+            carriers.retain(|&id| {
+                let Some((text, is_sent)) = context.written_text(id) else { return false };
+                if is_sent {
+                    // A text in the place of one message alone is an edit of it.
+                    let of = match context.covered_by(EntryId(id)) {
+                        [only] => Some(*only),
+                        _ => None,
+                    };
+                    best = best.min(name.state_in(text, of, context));
                 }
-                Carrier::Hidden => true,
-                Carrier::Gone => false,
+                true
             });
         }
         best
@@ -274,16 +196,6 @@ fn line<'a>(text: &'a str, place: &Range<usize>) -> &'a str {
 /// The messages from `oldest` on; they are in ascending order.
 fn from(messages: &[MessageIndex], oldest: MessageIndex) -> &[MessageIndex] {
     &messages[messages.partition_point(|&at| at < oldest)..]
-}
-
-/// The state that carriers give a reference, worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Found {
-    Nothing,
-    LastComponent,
-    Bare,
-    Stated,
-    Recorded,
 }
 
 /// The last component of an identifier, and the class by which it is searched for.
@@ -311,35 +223,47 @@ impl Name {
     }
 
     /// Whether a message before `request` with the last component is sent.
-    fn last_stands(&self, request: MessageIndex, view: &dyn ContextView) -> bool {
+    fn last_stands(&self, request: MessageIndex, context: &Context) -> bool {
         let Some(last) = &self.last else {
             return false;
         };
         let past = self.last_sources.partition_point(|&at| at < request);
-        from(&self.last_sources[..past], view.oldest_sent()).iter().rev().any(|&at| {
-            view.verbatim(at) || view.edited(at).is_some_and(|text| last.find(text).is_some())
+        from(&self.last_sources[..past], context.oldest_sent()).iter().rev().any(|&at| {
+            context.state(at) == LedgerState::Verbatim
+                || context.edited_text(at).is_some_and(|text| last.find(text).is_some())
         })
     }
 
-    fn carried(&self, text: &str) -> Carried {
-        if self.whole.find(text).is_some() {
-            return Carried::Whole;
+    /// The state that a text gives it. `of`: the recorded message in whose place alone it stands.
+    fn state_in(&self, text: &str, of: Option<MessageIndex>, context: &Context) -> ReferenceState {
+        if self.whole.find(text).is_none() {
+            let last = self.last.as_ref().and_then(|last| last.find(text));
+            return last.map_or(ReferenceState::Lost, |_| ReferenceState::Partial);
         }
-        let last = self.last.as_ref().and_then(|last| last.find(text));
-        last.map_or(Carried::Nothing, |_| Carried::LastComponent)
+        // What an edit left of a message is recorded text, and nothing that was written.
+        let original = of.and_then(|message| context.original(EntryId::message(message)));
+        let original = original.map(Message::sent);
+        let is_left = |place: Range<usize>| {
+            original.as_ref().is_some_and(|original| original.contains(line(text, &place)))
+        };
+        if self.whole.places(text).any(is_left) {
+            ReferenceState::Verbatim
+        } else if stated(&self.whole, text).is_some() {
+            ReferenceState::Carried
+        } else {
+            ReferenceState::Bare
+        }
     }
 }
 
 /// One set of all spellings that are searched for, and the meaning of each needle.
-fn spellings(names: &[Name]) -> (NeedleSet, Vec<(u32, Carried)>) {
+fn spellings(names: &[Name]) -> (NeedleSet, Vec<u32>) {
     let mut needles = Vec::new();
     let mut meaning = Vec::new();
     for (number, name) in (0u32..).zip(names) {
-        needles.push(&name.whole);
-        meaning.push((number, Carried::Whole));
-        if let Some(last) = &name.last {
-            needles.push(last);
-            meaning.push((number, Carried::LastComponent));
+        for needle in std::iter::once(&name.whole).chain(&name.last) {
+            needles.push(needle);
+            meaning.push(number);
         }
     }
     (NeedleSet::new(needles), meaning)
@@ -456,54 +380,9 @@ fn names(line: &str) -> Vec<Range<usize>> {
     found.into_iter().map(|one| one.range).collect()
 }
 
-/// Gives the search for references access to a context.
-impl ContextView for Context {
-    fn verbatim(&self, message: MessageIndex) -> bool {
-        self.state(message) == LedgerState::Verbatim
-    }
-
-    fn edited(&self, message: MessageIndex) -> Option<&str> {
-        self.edited_text(message)
-    }
-
-    fn was_recorded(&self, message: MessageIndex, line: &str) -> bool {
-        let original = self.original(EntryId::message(message));
-        original.is_some_and(|original| original.sent().contains(line))
-    }
-
-    fn oldest_sent(&self) -> MessageIndex {
-        Context::oldest_sent(self)
-    }
-
-    fn written_since(&self, read: &mut Written, each: &mut dyn FnMut(u32, &str)) {
-        self.each_written(read.entries, read.notes, each);
-        (read.entries, read.notes) = self.written();
-    }
-
-    fn carrier(&self, id: u32) -> Carrier<'_> {
-        match self.written_text(id) {
-            Some((text, true)) => {
-                let of = match self.covered_by(EntryId(id)) {
-                    [only] => Some(*only),
-                    _ => None,
-                };
-                Carrier::Sent(text, of)
-            }
-            Some((_, false)) => Carrier::Hidden,
-            None => Carrier::Gone,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use recap_core::model::{IdentifierClass, Role};
-    use recap_core::text::Paths;
-    use recap_strategy::testkit::Talk;
-    use recap_strategy::{InsertAt, Op, Recording};
 
     fn says_of_pool(text: &str) -> bool {
         let path = "src/net/pool.rs";
@@ -544,30 +423,5 @@ mod tests {
         ] {
             assert!(!says_of_pool(text), "{text}");
         }
-    }
-
-    #[test]
-    fn written_text_is_sent_until_hidden_or_removed() {
-        let talk = (0..4).fold(Talk::new("S"), |talk, _| talk.user("look")).end();
-        let mut context = Context::new(Recording::new(Arc::new(talk), Arc::default()));
-        (0..4).for_each(|_| context.append());
-        let range = vec![EntryId::message(0), EntryId::message(1)];
-        let into = vec![(Role::User, "so far".to_owned())];
-        let ids = context.apply(Op::Fold { range, into, at: InsertAt::InPlace }).unwrap();
-        let mut read = Written::default();
-        let mut texts = Vec::new();
-        for _ in 0..2 {
-            let mut each = |id: u32, text: &str| texts.push((id, text.to_owned()));
-            ContextView::written_since(&context, &mut read, &mut each);
-        }
-        let [(id, text)] = texts.as_slice() else { panic!("{texts:?}") };
-        assert_eq!((text.as_str(), read.entries), ("so far", 1));
-        assert_eq!(context.carrier(*id), Carrier::Sent("so far", None));
-        assert_eq!(ContextView::oldest_sent(&context), 2);
-        assert!(context.verbatim(2) && !context.verbatim(1));
-        context.apply(Op::Hide { before: 0, except: Vec::new(), also: ids.clone() }).unwrap();
-        assert_eq!(context.carrier(*id), Carrier::Hidden);
-        context.apply(Op::Evict(ids)).unwrap();
-        assert_eq!(context.carrier(*id), Carrier::Gone);
     }
 }

@@ -1,11 +1,9 @@
 mod survival;
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{MiningRules, mine, *};
+use super::{mine, *};
 use recap_core::model::{
     Block, Exam, Message, RecordedCompaction, RecordedTrigger, ReferenceState, Role, Session,
     ToolDefinition,
@@ -51,7 +49,7 @@ fn sizes(session: &Session) -> Vec<u64> {
 }
 
 pub(super) fn exam(session: &Session) -> Exam {
-    mine(session, &sizes(session), &MiningRules::default())
+    mine(session, &sizes(session))
 }
 
 pub(super) fn names(session: &Session) -> Vec<String> {

@@ -10,6 +10,7 @@ use super::acts::{Moves, name};
 use super::draft::Draft;
 use super::sentences::captures_that;
 use super::view::{Made, View};
+use crate::facts::texts;
 use recap_core::model::call::{CallEffect, ChangeKind, PATH, text_argument};
 use recap_core::model::{Block, MessageIndex, QuestionKind};
 use recap_core::text::{Pattern, pattern};
@@ -96,9 +97,13 @@ impl<'a> Files<'a> {
             }
         }
         let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for found in PLACED.captures_iter(&view.text) {
-            let part = |name| found.name(name).expect("no match is without it").as_str();
-            folders.entry(part("name")).or_default().insert(part("folder"));
+        for &at in &view.messages {
+            texts(&view.session.messages[at as usize], &mut |_, text| {
+                for found in PLACED.captures_iter(text) {
+                    let part = |name| found.name(name).expect("no match is without it").as_str();
+                    folders.entry(part("name")).or_default().insert(part("folder"));
+                }
+            });
         }
         Files { files, went, folders }
     }
@@ -261,8 +266,8 @@ fn declared(text: &str) -> BTreeSet<&str> {
         let line = text[..whole.start()].rsplit('\n').next().unwrap_or_default();
         whole.as_str().starts_with("const") && line.starts_with([' ', '\t'])
     };
-    let names = named(text).filter(|(whole, _)| !is_local(whole)).map(|(_, name)| name);
-    names.filter(|name| is_specific(name)).collect()
+    let names = named(text).filter(|(whole, name)| !is_local(whole) && is_specific(name));
+    names.map(|(_, name)| name).collect()
 }
 
 /// Whether a name is put together from several words, so that nobody guesses it.

@@ -16,7 +16,7 @@ use super::draft::{self, Draft, choose};
 use super::view::{View, passages, preamble};
 use crate::facts::CutPlace;
 use crate::roles::answerer::{Answerer, Llm as AnsweringModel};
-use crate::roles::ask::{self, Fence, ModelClient};
+use crate::roles::ask::{self, ModelClient, fence};
 use crate::roles::judge::{Grading, Judge, Llm as JudgingModel};
 use recap_core::model::{
     Message, MessageIndex, ModelRole, Question, QuestionKind, RIGHT, Role, Session,
@@ -271,8 +271,7 @@ fn stretches<'p>(
 fn asked(session: &Session, part: &[MessageIndex]) -> Request {
     let text = |at: &MessageIndex| clipped(&session.messages[*at as usize]);
     let texts: Vec<String> = part.iter().map(text).collect();
-    let fence = Fence::around(texts.iter().map(String::as_str));
-    let mark = fence.mark();
+    let mark = &fence(texts.iter().map(String::as_str));
     let mut document = String::new();
     for (at, text) in part.iter().zip(&texts) {
         let role = session.messages[*at as usize].role.as_str();

@@ -16,6 +16,16 @@ use recap_core::text::Normal;
 /// Messages on each side of the evidence that are shown with it (reference §5).
 const NEIGHBOURS: MessageIndex = 2;
 
+/// The messages before `end` that are shown with evidence: themselves and their neighbours.
+pub fn beside<'a>(
+    evidence: impl IntoIterator<Item = &'a MessageIndex>,
+    end: MessageIndex,
+) -> BTreeSet<MessageIndex> {
+    let around =
+        evidence.into_iter().flat_map(|at| at.saturating_sub(NEIGHBOURS)..=at + NEIGHBOURS);
+    around.filter(|at| *at < end).collect()
+}
+
 /// How a question fares in three contexts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Controls {
@@ -42,12 +52,8 @@ pub fn controls(session: &Session, questions: &[&Question]) -> Vec<Controls> {
         let own = question.evidence.iter().filter_map(|id| places.get(id.as_str()).copied());
         let own: BTreeSet<MessageIndex> = own.collect();
         let end = (question.asked_at + 1).min(session.messages.len() as MessageIndex);
-        let near: BTreeSet<MessageIndex> = own
-            .iter()
-            .flat_map(|&at| at.saturating_sub(NEIGHBOURS)..=at + NEIGHBOURS)
-            .filter(|at| *at < end)
-            .collect();
-        let near = near.into_iter().map(|at| SnapshotPart::Messages { from: at, to: at + 1 });
+        let near =
+            beside(&own, end).into_iter().map(|at| SnapshotPart::Messages { from: at, to: at + 1 });
         let near: Vec<SnapshotPart> = near.collect();
         let from = begin(session, question, &own).min(end);
         let whole = vec![SnapshotPart::Messages { from, to: end }];

@@ -114,14 +114,10 @@ fn read(sentence: &str, at: MessageIndex, drafts: &mut Vec<Draft>) {
         if names_something(new) && names_something(old) {
             let question = form.replace("{old}", old);
             let answer = new.trim_matches('`').to_owned();
-            push(drafts, Draft::new(QuestionKind::Decision, question, [answer], [at]));
+            drafts.retain(|other| other.question != question);
+            drafts.push(Draft::new(QuestionKind::Decision, question, [answer], [at]));
         }
     }
-}
-
-fn push(drafts: &mut Vec<Draft>, draft: Draft) {
-    drafts.retain(|other| other.question != draft.question);
-    drafts.push(draft);
 }
 
 /// Whether a phrase is the name of a thing: it is in quotes of code, of a script

@@ -28,14 +28,9 @@ impl Draft {
         answers: impl IntoIterator<Item = String>,
         evidence: impl IntoIterator<Item = MessageIndex>,
     ) -> Draft {
-        let mut answers: Vec<String> = answers.into_iter().collect();
-        let mut seen = Vec::new();
-        answers.retain(|answer| {
-            let new = !seen.contains(answer);
-            seen.push(answer.clone());
-            new
-        });
-        let expect = Expectation::AnyOf(answers);
+        let mut seen = BTreeSet::new();
+        let answers = answers.into_iter().filter(|answer| seen.insert(answer.clone()));
+        let expect = Expectation::AnyOf(answers.collect());
         Draft { kind, question, expect, evidence: ascending(evidence), stale: Vec::new() }
     }
 

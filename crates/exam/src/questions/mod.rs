@@ -22,7 +22,7 @@ mod updates;
 mod view;
 
 pub use author::{Author, TYPICAL_QUESTIONS_TOKENS, Written};
-pub use controls::{Controls, controls};
+pub use controls::{Controls, beside, controls};
 
 use crate::facts::CutPlace;
 use recap_core::model::{Question, Session};

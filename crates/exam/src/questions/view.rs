@@ -19,8 +19,6 @@ pub(super) struct View<'a> {
     pub acts: Vec<&'a Act<'a>>,
     /// The messages of the material that stand as recorded, in order.
     pub messages: Vec<MessageIndex>,
-    /// Everything in these messages, for the search for other answers.
-    pub text: String,
     /// The changes of files that did not fail, in order, without those of files
     /// that are deleted.
     pub changes: Vec<Made<'a>>,
@@ -50,12 +48,8 @@ impl<'a> View<'a> {
         };
         let acts: Vec<&Act<'_>> = acts.iter().filter(is_held).collect();
         let (changes, moves) = changes(session, &acts);
-        let mut text = String::new();
-        for &at in &messages {
-            plain(&session.messages[at as usize].blocks, &mut text);
-        }
         let preamble = Normal::new(&preamble_text(session, place.from));
-        View { session, acts, messages, text, changes, moves, preamble }
+        View { session, acts, messages, changes, moves, preamble }
     }
 
     /// Whether the system prompt or a tool's description has one of these
@@ -116,38 +110,6 @@ fn below(session: &Session, path: &str) -> String {
     });
     let rest = rests.min().map_or(path.as_str(), |(_, _, rest)| rest);
     rest.trim_start_matches("./").to_owned()
-}
-
-/// Adds the text of blocks as a person would read it: the texts in arguments
-/// without the escapes of JSON.
-fn plain(blocks: &[Block], out: &mut String) {
-    for block in blocks {
-        match block {
-            Block::Text { text } | Block::ToolResult { text, .. } => {
-                out.push_str(text);
-                out.push('\n');
-            }
-            Block::ToolCall { arguments, .. } => strings(arguments, out),
-            Block::Reasoning { .. } | Block::Image { .. } => {}
-        }
-    }
-}
-
-fn strings(value: &serde_json::Value, out: &mut String) {
-    use serde_json::Value as Json;
-    match value {
-        Json::String(text) => {
-            out.push_str(text);
-            out.push('\n');
-        }
-        Json::Array(items) => items.iter().for_each(|item| strings(item, out)),
-        Json::Object(fields) => fields.values().for_each(|item| strings(item, out)),
-        Json::Number(number) => {
-            out.push_str(&number.to_string());
-            out.push('\n');
-        }
-        Json::Null | Json::Bool(_) => {}
-    }
 }
 
 // What a question is asked in: the messages at a cut, as a model reads them.

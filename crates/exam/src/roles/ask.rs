@@ -269,23 +269,11 @@ const DIGITS: usize = 8;
 /// It is derived from the first text, and derived again until no text contains
 /// it: contexts with the same beginning have the same mark, and share their
 /// prefix in the provider's cache.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fence(String);
-
-impl Fence {
-    /// Derives the mark for these texts.
-    pub(crate) fn around<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Self {
-        let first = texts.clone().next().unwrap_or_default();
-        let mark = (0u32..)
-            .map(|draw| mark(first, draw))
-            .find(|mark| texts.clone().all(|text| !text.contains(mark.as_str())));
-        Self(mark.expect("no text holds every mark"))
-    }
-
-    /// The mark as text.
-    pub(crate) fn mark(&self) -> &str {
-        &self.0
-    }
+pub(crate) fn fence<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> String {
+    let first = texts.clone().next().unwrap_or_default();
+    let mut marks = (0u32..).map(|draw| mark(first, draw));
+    let is_free = |mark: &String| texts.clone().all(|text| !text.contains(mark.as_str()));
+    marks.find(is_free).expect("no text holds every mark")
 }
 
 fn mark(text: &str, draw: u32) -> String {
@@ -304,7 +292,7 @@ mod tests {
     use recap_llm::Schema;
 
     fn fence(texts: &[&str]) -> String {
-        Fence::around(texts.iter().copied()).0
+        super::fence(texts.iter().copied())
     }
 
     #[test]

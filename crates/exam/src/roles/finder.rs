@@ -2,51 +2,26 @@
 //! results are ranked by meaning.
 
 use super::embedder::Embedder;
-use recap_strategy::{Archived, Channel, Tool};
+use recap_strategy::{Archived, Channel};
 
 /// A recovery channel as the answerer uses it.
 #[derive(Clone, Copy)]
 pub struct Finder<'a> {
-    channel: Channel<'a>,
+    pub(crate) channel: Channel<'a>,
     /// Tells how near sessions are in meaning; `None`: they are ranked by words.
     embedder: Option<&'a Embedder>,
 }
 
 impl<'a> Finder<'a> {
-    /// A channel that ranks by words.
-    pub fn new(channel: Channel<'a>) -> Self {
-        Self { channel, embedder: None }
-    }
-
     /// A channel that ranks by meaning if it supports that and there is an
-    /// embedder.
-    pub fn by_meaning(channel: Channel<'a>, embedder: Option<&'a Embedder>) -> Self {
+    /// embedder, else by words.
+    pub fn new(channel: Channel<'a>, embedder: Option<&'a Embedder>) -> Self {
         match channel.spec.by_meaning {
             Some(spec) if embedder.is_some() => {
                 Self { channel: Channel { spec, ..channel }, embedder }
             }
-            _ => Self::new(channel),
+            _ => Self { channel, embedder: None },
         }
-    }
-
-    /// The tools that the answerer may call.
-    pub fn tools(&self) -> &'static [Tool] {
-        self.channel.tools()
-    }
-
-    /// Advice to the answerer on a good query.
-    pub fn advice(&self) -> &'static str {
-        self.channel.spec.advice
-    }
-
-    /// The order of the results of a tool.
-    pub fn order(&self) -> &'static str {
-        self.channel.spec.order
-    }
-
-    /// Whether a whole question can be used as a query.
-    pub fn takes_questions(&self) -> bool {
-        self.channel.spec.takes_questions
     }
 
     /// The results of a tool for a query.
@@ -106,17 +81,18 @@ mod tests {
     async fn embedded_sessions_are_ranked_by_vectors_not_words() {
         let sessions = [session("They drank spirits."), session("They sold rum barrels as wood.")];
         let channel = Channel::new(spec("sessions"), &[]).with_sessions(&sessions);
-        let by_words = Finder::by_meaning(channel, None).call(SEARCH, "rum").await;
+        let by_words = Finder::new(channel, None).call(SEARCH, "rum").await;
         assert_eq!(contents(by_words).unwrap(), ["They sold rum barrels as wood."]);
         // Embeddings of the query and then of the sessions: cosines 0.8 and
         // 0.6.
         let embedder = Embedder::new(Arc::new(Scripted::saying(["[1, 0]", "[4, 3]", "[3, 4]"])));
-        let finder = Finder::by_meaning(channel, Some(&embedder));
+        let finder = Finder::new(channel, Some(&embedder));
         let found = finder.call(SEARCH, "rum").await;
         let expected = ["They drank spirits.", "They sold rum barrels as wood."];
         assert_eq!(contents(found).unwrap(), expected);
-        assert!(finder.tools()[0].description.contains("in meaning"));
-        assert!(finder.advice().contains("in meaning") && finder.takes_questions());
+        assert!(finder.channel.tools()[0].description.contains("in meaning"));
+        let spec = finder.channel.spec;
+        assert!(spec.advice.contains("in meaning") && spec.takes_questions);
     }
 
     #[tokio::test]
@@ -125,7 +101,7 @@ mod tests {
         let channel = Channel::new(spec("sessions"), &[]).with_sessions(&sessions);
         let replies = [said("[1]"), rejected(recap_llm::FaultKind::BadRequest)];
         let embedder = Embedder::new(Arc::new(Scripted::new(replies)));
-        let found = Finder::by_meaning(channel, Some(&embedder)).call(SEARCH, "rum").await;
+        let found = Finder::new(channel, Some(&embedder)).call(SEARCH, "rum").await;
         let why = "the search failed at test/scripted: the provider answered 400, bad request: no";
         assert_eq!(contents(found), Err(why.to_owned()));
     }
@@ -133,12 +109,12 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_embedded_without_sessions_or_their_channel() {
         let nobody = Embedder::new(Arc::new(Scripted::saying([])));
-        let none = Finder::by_meaning(Channel::new(spec("sessions"), &[]), Some(&nobody));
+        let none = Finder::new(Channel::new(spec("sessions"), &[]), Some(&nobody));
         assert_eq!(contents(none.call(SEARCH, "rum").await).unwrap(), [""; 0]);
         let message = [session("Rum is dear.").summary];
-        let search = Finder::by_meaning(Channel::new(spec("search"), &message), Some(&nobody));
+        let search = Finder::new(Channel::new(spec("search"), &message), Some(&nobody));
         let found = search.call("search_messages", "Rum").await;
         assert_eq!(contents(found).unwrap(), ["Rum is dear."]);
-        assert!(search.tools()[0].description.contains("letter for letter"));
+        assert!(search.channel.tools()[0].description.contains("letter for letter"));
     }
 }

@@ -20,8 +20,8 @@ use crate::loss::Changes;
 use crate::session::{Plan, ReplayError, ReplaySession};
 use crate::window::LEAST_FOR_MESSAGES;
 use recap_core::model::{
-    CallBill, CellRows, CompactionRow, CutExam, Fallbacks, LatencySource, MessageIndex, NO_SUMMARY,
-    Reference, ReferenceOutcome, ReferenceState, RequestRow, Snapshot, counts_refusals,
+    CallBill, CellRows, CompactionRow, CutExam, Fallbacks, MessageIndex, NO_SUMMARY, Reference,
+    ReferenceOutcome, ReferenceState, RequestRow, Snapshot, counts_refusals,
 };
 use recap_core::text::around;
 use recap_exam::roles::judge::{Judge, Statement};
@@ -152,13 +152,14 @@ impl CutExamination<'_> {
         plan: &Plan,
         depth: u32,
         mut session: ReplaySession<'_>,
-        start: Result<CutStart, ReplayError>,
+        start: Result<CutExam, ReplayError>,
     ) -> Result<ExaminedCut, ReplayError> {
         let CutExamination { part, look, .. } = *self;
         let mut searcher = Searcher::new(part, plan.strategy.recovery);
         let followed = match start {
             Ok(start) => {
-                session.biller.stop();
+                // What follows is searched for facts alone.
+                session.biller.is_stopped = true;
                 follow(part, &mut session, &mut searcher, look).await.map(|()| start)
             }
             Err(error) => Err(error),
@@ -174,7 +175,9 @@ impl CutExamination<'_> {
         };
         let states = rows.references.iter().map(|outcome| match outcome.state {
             _ if refused(outcome) => ReferenceState::Lost,
-            ReferenceState::Lost if searcher.found(outcome.reference) => ReferenceState::Recovered,
+            ReferenceState::Lost if searcher.found.contains(&outcome.reference) => {
+                ReferenceState::Recovered
+            }
             state => state,
         });
         let states = states.collect();
@@ -195,19 +198,13 @@ impl CutExamination<'_> {
         let replies = by_model().flat_map(|row| row.replies.clone());
         let exam = CutExam {
             window: plan.window,
-            tokens_after: start.tokens_after,
-            compactions: start.compactions,
             states,
-            unchecked: 0,
             refused: over,
-            blocking_ms: start.blocking_ms,
-            latency_source: start.latency_source,
             compactor_usd,
-            texts: start.texts,
             replies: replies.collect(),
             fallbacks: Fallbacks::among(by_model()),
             snapshot,
-            questions: Vec::new(),
+            ..start
         };
         Ok(ExaminedCut { exam, texts: kept, asked })
     }
@@ -234,30 +231,21 @@ fn opened<'a>(
     compactor: &'a dyn Compactor,
 ) -> Result<ReplaySession<'a>, ReplayError> {
     let mut session = ReplaySession::open(&part.prepared, plan, compactor)?;
-    session.biller.only_as_billed();
+    session.biller.compares = false;
     session.is_timed = false;
     Ok(session)
 }
 
-/// The state directly after a cut.
-struct CutStart {
-    tokens_after: u64,
-    compactions: u32,
-    blocking_ms: Option<f64>,
-    latency_source: Option<LatencySource>,
-    texts: Vec<String>,
-}
-
 impl ReplaySession<'_> {
     /// Goes on to the first request after a cut.
-    async fn cut_at_request(&mut self, part: &CutSegment) -> Result<CutStart, ReplayError> {
+    async fn cut_at_request(&mut self, part: &CutSegment) -> Result<CutExam, ReplayError> {
         self.run_to_request(part.first).await?;
         self.cut_start(part)
     }
 
-    /// Records the state of a session that has just sent its first request
+    /// What is known of a session that has just sent its first request
     /// after a cut.
-    fn cut_start(&mut self, part: &CutSegment) -> Result<CutStart, ReplayError> {
+    fn cut_start(&mut self, part: &CutSegment) -> Result<CutExam, ReplayError> {
         let sent = self.requests.get(part.first as usize).map(|request| request.tokens_sent);
         let rows = || self.compactions.iter().map(|(_, row)| row);
         // A token saver acts at every request, of which this is one.
@@ -265,12 +253,13 @@ impl ReplaySession<'_> {
         let here = |row: &&CompactionRow| !row.background && (!saver || row.request == part.first);
         let waits = rows().filter(here).filter_map(|row| row.latency_ms);
         let waits: Vec<f64> = waits.collect();
-        Ok(CutStart {
+        Ok(CutExam {
             tokens_after: sent.ok_or(ReplayError::EndsBeforeCut)?,
             compactions: self.compactions.len() as u32,
             blocking_ms: (!waits.is_empty()).then(|| waits.iter().sum()),
             latency_source: rows().find_map(|row| row.latency_source),
             texts: rows().flat_map(|row| row.texts.iter().cloned()).collect(),
+            ..CutExam::default()
         })
     }
 }
@@ -457,7 +446,7 @@ pub(crate) struct Statements(BTreeMap<usize, Statement>);
 impl Statements {
     /// Takes in the context of a request.
     pub(crate) fn read(&mut self, request: u32, context: &Context, part: &CutSegment) {
-        let prepared = part.prepared();
+        let prepared = &part.prepared;
         let facts = prepared.facts.exam.references.iter().enumerate();
         for (at, fact) in facts.filter(|(_, fact)| part.request_of(fact.request) == request) {
             if let Some((text, place)) = carrier(at, context, prepared) {

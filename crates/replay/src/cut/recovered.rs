@@ -17,17 +17,13 @@ pub(super) struct Searcher<'a> {
     archive: Vec<Archived>,
     /// Number of outcomes that were handled so far.
     searched: usize,
-    found: BTreeSet<u32>,
+    /// The facts that were found.
+    pub(super) found: BTreeSet<u32>,
 }
 
 impl<'a> Searcher<'a> {
     pub(super) fn new(part: &'a CutSegment, channel: Option<&'static RecoverySpec>) -> Self {
         Searcher { part, channel, archive: Vec::new(), searched: 0, found: BTreeSet::new() }
-    }
-
-    /// Whether a fact was found.
-    pub(super) fn found(&self, fact: u32) -> bool {
-        self.found.contains(&fact)
     }
 
     /// Searches for the facts that are missing from the newest requests.
@@ -41,8 +37,7 @@ impl<'a> Searcher<'a> {
         self.found.extend(own);
         let Some(spec) = self.channel.filter(|_| !lost.is_empty()) else { return };
         if self.archive.is_empty() {
-            let prepared = &self.part.prepared;
-            self.archive = prepared.archived();
+            self.archive = self.part.prepared.archived();
         }
         let closed = session.shared.closed_sessions();
         let sessions: Vec<ArchivedSession> =
@@ -53,9 +48,7 @@ impl<'a> Searcher<'a> {
         let found: Vec<u32> = found.collect();
         self.found.extend(found);
     }
-}
 
-impl Searcher<'_> {
     /// Whether a token saver's own tool brings back a text that contains the fact.
     fn brought_back(&self, session: &ReplaySession<'_>, fact: u32) -> bool {
         let prepared = &self.part.prepared;
@@ -63,7 +56,7 @@ impl Searcher<'_> {
         let texts = sources.flat_map(|&message| {
             session.stages.iter().filter_map(move |stage| stage.mechanism.recovered(message))
         });
-        texts.into_iter().any(|text| prepared.survival.is_in(fact as usize, text))
+        texts.into_iter().any(|text| prepared.survival.place_in(fact as usize, text).is_some())
     }
 }
 
@@ -72,7 +65,8 @@ fn finds(part: &CutSegment, channel: &Channel<'_>, fact: u32) -> bool {
     let Some(tool) = channel.tools().first() else { return false };
     let words = spelt(part, fact);
     let queries = if channel.spec.takes_questions { vec![words.join(" ")] } else { words };
-    let holds = |hit: &&Archived| part.prepared.survival.is_in(fact as usize, &hit.content);
+    let survival = &part.prepared.survival;
+    let holds = |hit: &&Archived| survival.place_in(fact as usize, &hit.content).is_some();
     queries.iter().any(|query| channel.call(tool.name, query).iter().any(&holds))
 }
 

@@ -19,7 +19,7 @@ use recap_strategy::Recording;
 pub struct CutSegment {
     /// The messages of the segment as a session, with the facts as
     /// its references.
-    pub(super) prepared: PreparedSession,
+    pub prepared: PreparedSession,
     /// Number of messages of the material, which are the first of the segment.
     pub(super) material: MessageIndex,
     /// Ordinal, within the segment, of the first request after the cut.
@@ -51,17 +51,7 @@ impl CutSegment {
         let cleared: Vec<bool> = taken.iter().map(|(_, cleared)| *cleared).collect();
         let numbers = Numbers(&messages);
         let material = place.material.len() as MessageIndex;
-        let texts: Vec<(MessageIndex, Option<&str>)> =
-            taken.iter().map(|&(at, cleared)| (at, cleared.then_some(CLEARED))).collect();
-        let all = &whole.recording.session.compactions;
-        let compactions = place.recorded.map(|at| (at, numbers.compaction(&all[at], material)));
-        let mut recording = whole.recording.part(&texts, compactions.into_iter().collect());
-        let made = place.recorded;
-        let before = made.unwrap_or_else(|| all.partition_point(|c| c.after <= place.from));
-        let standing = (0..before).rfind(|&at| all[at].folds());
-        if let Some(tokens) = standing.and_then(|at| whole.recording.sizes.put_back[at]) {
-            put_in_front(&mut recording, tokens);
-        }
+        let mut recording = recorded_part(&whole.recording, place, &taken, &numbers);
         let copied = whole.recording.session.copied.range(place.from..=place.last);
         let copied: BTreeSet<MessageIndex> = copied.map(|&at| numbers.before(at)).collect();
         // What was copied before the cut is passed like any other request.
@@ -78,7 +68,7 @@ impl CutSegment {
         };
         let part = &recording.session;
         let last = whole.last_components.part(&exam.references, &part.messages, &taken);
-        let survival = Survival::with(part, &exam, &last);
+        let survival = Survival::new(part, &exam, &last);
         let asked = questions.iter().filter_map(|&at| whole.facts.question(at));
         let facts = SessionFacts {
             messages: messages.iter().map(|&m| whole.facts.messages[m as usize].clone()).collect(),
@@ -159,12 +149,6 @@ impl CutSegment {
         }
     }
 
-    /// The messages of the segment as a session, with the facts as
-    /// its references.
-    pub fn prepared(&self) -> &PreparedSession {
-        &self.prepared
-    }
-
     /// The ordinal, within the whole session, of a request of the segment.
     pub(super) fn request_of(&self, request: u32) -> u32 {
         self.request + request - self.first
@@ -225,13 +209,29 @@ impl CutSegment {
     }
 }
 
-/// Puts what an earlier compaction left, of which the provider reported the size, in front of
-/// a segment. It stays there; the segment's own compaction left so much less.
-fn put_in_front(recording: &mut Recording, tokens: u64) {
-    let sizes = Arc::make_mut(&mut recording.sizes);
-    sizes.hidden_tokens += tokens;
-    let later = sizes.put_back.iter_mut().flatten();
-    later.for_each(|left| *left = left.saturating_sub(tokens));
+/// The messages of a segment, each with whether it was cleared, as a recording.
+fn recorded_part(
+    whole: &Recording,
+    place: &CutPlace,
+    taken: &[(MessageIndex, bool)],
+    numbers: &Numbers<'_>,
+) -> Recording {
+    let texts: Vec<(MessageIndex, Option<&str>)> =
+        taken.iter().map(|&(at, cleared)| (at, cleared.then_some(CLEARED))).collect();
+    let (all, material) = (&whole.session.compactions, place.material.len() as MessageIndex);
+    let compactions = place.recorded.map(|at| (at, numbers.compaction(&all[at], material)));
+    let mut part = whole.part(&texts, compactions.into_iter().collect());
+    let before = place.recorded.unwrap_or_else(|| all.partition_point(|c| c.after <= place.from));
+    let standing = (0..before).rfind(|&at| all[at].folds());
+    // What an earlier compaction left, of which the provider reported the size, stays in front of
+    // the segment; the segment's own compaction left so much less.
+    if let Some(tokens) = standing.and_then(|at| whole.sizes.put_back[at]) {
+        let sizes = Arc::make_mut(&mut part.sizes);
+        sizes.hidden_tokens += tokens;
+        let later = sizes.put_back.iter_mut().flatten();
+        later.for_each(|left| *left = left.saturating_sub(tokens));
+    }
+    part
 }
 
 /// Converts positions in the session to positions in the segment.

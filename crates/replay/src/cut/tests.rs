@@ -429,7 +429,7 @@ async fn nobody_waits_at_cut_for_background_call() {
     }
     let exam = examined(&part(&prepared, 0), &plan, 1, &says("All is well.")).await;
     assert_eq!((exam.compactions, exam.blocking_ms), (1, None));
-    assert_eq!(exam.latency_source, Some(LatencySource::Modelled));
+    assert_eq!(exam.latency_source, Some(recap_core::model::LatencySource::Modelled));
 }
 
 #[tokio::test]

@@ -73,22 +73,8 @@ impl Asking {
         rows.questions = asked;
     }
 
-    /// Asks the questions that belong to a cut, in the context right after the
-    /// cut, without a recovery channel.
-    pub(super) async fn at_cut(
-        &self,
-        snapshot: &Snapshot,
-        texts: &BTreeMap<String, String>,
-        asked: &[PendingQuestion],
-    ) -> Vec<QuestionRow> {
-        let here: Vec<&PendingQuestion> = asked.iter().collect();
-        let mut asked = self.rows(snapshot, texts, &here, None).await;
-        asked.sort_by_key(|row| row.question);
-        asked
-    }
-
-    /// The rows of the questions of one snapshot.
-    async fn rows(
+    /// The rows of the questions of one snapshot, in their order.
+    pub(super) async fn rows(
         &self,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
@@ -98,16 +84,21 @@ impl Asking {
         if here.is_empty() {
             return Vec::new();
         }
+        let numbers: Vec<u32> = here.iter().map(|asked| asked.question).collect();
+        let question = |number: &u32| self.question(*number).question.question.as_str();
+        let questions: Vec<&str> = numbers.iter().map(question).collect();
         let context = self.findable.context(&snapshot.parts, texts);
         let found = here.iter().map(|asked| self.found(asked, &context));
         let mut rows: Vec<QuestionRow> = found.collect();
         let Some(answerer) = &self.roles.answerer else { return rows };
-        let answers = self.answers(&**answerer, snapshot, texts, here).await;
+        let asked = (&numbers[..], &questions[..]);
+        let answers = self.answers(&**answerer, snapshot, texts, asked).await;
         let graded = rows.iter().zip(answers).map(|(row, said)| self.graded(row.question, said));
         let graded = join_all(graded).await;
         rows.iter_mut().zip(graded).for_each(|(row, graded)| row.answered = Some(graded));
         if let Some(spec) = channel {
-            let searched = self.searched(&**answerer, snapshot, texts, here, spec).await;
+            let closed = &*here[0].sessions;
+            let searched = self.searched(&**answerer, snapshot, texts, asked, (spec, closed)).await;
             let graded = rows.iter().zip(searched).map(async |(row, searched)| {
                 let Searched { answer, calls, tokens } = searched;
                 Recovered { answered: self.graded(row.question, answer).await, calls, tokens }
@@ -155,15 +146,12 @@ impl Asking {
         answerer: &dyn Answerer,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
-        asked: &[&PendingQuestion],
+        (numbers, questions): (&[u32], &[&str]),
     ) -> Vec<Result<String, String>> {
-        let numbers: Vec<u32> = asked.iter().map(|p| p.question).collect();
         let once = once(&self.answers, key(&snapshot.parts, &numbers));
-        let questions: Vec<&str> =
-            numbers.iter().map(|&n| self.question(n).question.question.as_str()).collect();
         let answers = once.get_or_init(|| async {
             let shown = self.shown(snapshot, texts);
-            let answers = answerer.answer(&shown, &questions).await;
+            let answers = answerer.answer(&shown, questions).await;
             assert_eq!(answers.len(), questions.len(), "an answerer answers every question");
             answers
         });
@@ -177,15 +165,11 @@ impl Asking {
         answerer: &dyn Answerer,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
-        asked: &[&PendingQuestion],
-        spec: &'static RecoverySpec,
+        (numbers, questions): (&[u32], &[&str]),
+        (spec, closed): (&'static RecoverySpec, &[ClosedSession]),
     ) -> Vec<Searched> {
-        let numbers: Vec<u32> = asked.iter().map(|p| p.question).collect();
         let end = self.end(snapshot.request);
-        let closed: &[ClosedSession] = asked.first().map_or(&[], |asked| &asked.sessions);
         let once = once(&self.searched, key(&snapshot.parts, &(&numbers, end, spec.name, closed)));
-        let questions: Vec<&str> =
-            numbers.iter().map(|&n| self.question(n).question.question.as_str()).collect();
         let searched = once.get_or_init(|| async {
             let shown = self.shown(snapshot, texts);
             let sessions: Vec<ArchivedSession> =
@@ -193,8 +177,8 @@ impl Asking {
             let channel = Channel::new(spec, &self.archive()[..end])
                 .with_sessions(&sessions)
                 .of(&self.prepared.facts.session);
-            let finder = Finder::by_meaning(channel, self.roles.embedder.as_deref());
-            let searched = answerer.search(&shown, &questions, &finder).await;
+            let finder = Finder::new(channel, self.roles.embedder.as_deref());
+            let searched = answerer.search(&shown, questions, &finder).await;
             assert_eq!(searched.len(), questions.len(), "an answerer answers every question");
             searched
         });

@@ -21,8 +21,8 @@ use serde_json::Value as Json;
 use super::RunRecord;
 use crate::prepared::is_text_hash;
 use recap_core::model::{
-    Answer, CallRow, Cell, Cut, Expectation, Gate, GradedAnswer, Manifest, NoGrade, QuestionRow,
-    ReplayOutcome, RunResults, Session, SessionFacts, Verdict,
+    Answer, CallRow, Cell, Cut, Expectation, Gate, GradedAnswer, Manifest, NoGrade, Question,
+    QuestionRow, ReplayOutcome, RunResults, Session, SessionFacts, Verdict,
 };
 use recap_core::text::redact;
 use recap_core::text::{Pattern, pattern};
@@ -84,13 +84,16 @@ impl Conceal {
         dataset.name = self.concealed_name(&dataset.name);
         dataset.warnings.iter_mut().for_each(|warning| *warning = self.concealed_sentence(warning));
         dataset.files.iter_mut().for_each(|(name, _)| *name = self.concealed_file_name(name));
-        for question in &mut dataset.questions {
-            question.session = self.concealed_name(&question.session);
-        }
+        dataset.questions.iter_mut().for_each(|question| self.question(question));
         for session in &mut dataset.sessions {
             session.id = self.concealed_name(&session.id);
             session.project = session.project.as_deref().map(|name| self.concealed_name(name));
         }
+    }
+
+    /// Conceals of which session a question is.
+    pub fn question(&self, question: &mut Question) {
+        question.session = self.concealed_name(&question.session);
     }
 
     /// Conceals the manifest of a run.

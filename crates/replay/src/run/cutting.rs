@@ -12,13 +12,13 @@ use super::record::CutKey;
 use super::spec::{ModelRoles, compactor};
 use crate::cut::Statements;
 use crate::{
-    CutSegment, ExaminedCut, Plan, PreparedSession, ReplayError, RequestInspector, examine,
+    CutSegment, ExaminedCut, PendingQuestion, Plan, PreparedSession, ReplayError, RequestInspector,
+    examine,
 };
 use recap_core::model::{
     Cell, CellKey, CellOutcome, CellRows, Cut, CutRow, Expectation, NO_SUMMARY, QuestionFacts,
     RowKind, Source,
 };
-use recap_exam::roles::compactor::EmptySummary;
 use recap_strategy::AskedFrom;
 
 /// Every cut of a session, with the plans of one of its windows: a cut has a
@@ -100,11 +100,8 @@ impl Cutting {
         plan: &Plan,
         roles: &ModelRoles,
     ) -> Result<ExaminedCut, ReplayError> {
-        if plan.key.strategy.starts_with(NO_SUMMARY) {
-            return examine(part, plan, self.depth, &EmptySummary, &|_, _| ()).await;
-        }
-        let compactor = compactor(roles, &self.prepared, plan.key.replicate);
-        if roles.judge.source() == Source::Lexical {
+        let compactor = compactor(roles, &self.prepared, &plan.key);
+        if plan.key.strategy.starts_with(NO_SUMMARY) || roles.judge.source() == Source::Lexical {
             return examine(part, plan, self.depth, compactor.as_ref(), &|_, _| ()).await;
         }
         let statements = Mutex::new(Statements::default());
@@ -119,12 +116,15 @@ impl Cutting {
         Ok(examined)
     }
 
-    /// Asks the questions of this cut in the context right behind it.
+    /// Asks the questions of this cut in the context right behind it, without a recovery channel.
     async fn ask(&self, at: usize, mut examined: ExaminedCut) -> ExaminedCut {
         examined.asked.retain(|asked| self.asked[at].contains(&asked.question));
         let ExaminedCut { exam, texts, asked, .. } = &mut examined;
-        match exam.snapshot.as_ref().filter(|_| !asked.is_empty()) {
-            Some(snapshot) => exam.questions = self.asking.at_cut(snapshot, texts, asked).await,
+        let here: Vec<&PendingQuestion> = asked.iter().collect();
+        match exam.snapshot.as_ref().filter(|_| !here.is_empty()) {
+            Some(snapshot) => {
+                exam.questions = self.asking.rows(snapshot, texts, &here, None).await;
+            }
             None => exam.snapshot = None,
         }
         examined

@@ -10,10 +10,9 @@ use serde::Serialize;
 
 use super::Conceal;
 use super::journal::{JOURNAL, Kind, Shared, Text, write_line};
+use super::pool::Finished;
 use super::record::{Earlier, RunRecord, unlike};
-use recap_core::model::{
-    CallRow, Cell, CellKey, Cut, Gate, INSTRUMENT, Manifest, RunResults, SessionFacts,
-};
+use recap_core::model::{CallRow, Cell, CellKey, Cut, Gate, INSTRUMENT, Manifest, SessionFacts};
 
 /// What models answered, while a run without a cassette goes on.
 pub const REPLIES: &str = "replies.jsonl";
@@ -134,7 +133,7 @@ impl Folder {
 
     fn write_pretty(&self, name: &str, value: &impl Serialize) -> Result<(), FolderError> {
         let json = serde_json::to_string_pretty(value).expect("plain data serialises");
-        self.write(name, format!("{json}\n").as_bytes())
+        self.write_with(name, |out| out.write_all(format!("{json}\n").as_bytes()))
     }
 
     /// A folder that writes nothing to disk, for a dry run.
@@ -239,14 +238,12 @@ impl Folder {
         write_line(&mut journal, kind, content).map_err(io(&self.path.join(JOURNAL)))
     }
 
-    /// Rewrites the journal in sorted order, so that equal runs give equal
-    /// files. The results are written as they are: they are concealed already.
-    pub fn sort_journal(
-        &mut self,
-        sessions: &[SessionFacts],
-        results: &RunResults,
-        calls: &[CallRow],
-    ) -> Result<(), FolderError> {
+    /// Sorts sessions and calls, and rewrites the journal in that order, so that equal runs give
+    /// equal files. The results are written as they are: they are concealed already.
+    pub fn sort_journal(&mut self, run: &mut Finished) -> Result<(), FolderError> {
+        let Finished { sessions, results, calls, .. } = run;
+        sessions.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
+        calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
         if self.journal.is_none() {
             return Ok(());
         }
@@ -299,11 +296,6 @@ impl Folder {
 
     /// Writes a whole file: first under another name, so that after a crash
     /// either the old or the new content is there.
-    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
-        self.write_with(name, |out| out.write_all(bytes))
-    }
-
-    /// Writes a whole file in pieces, like [`Folder::write`].
     ///
     /// # Errors
     /// The file cannot be written.
@@ -374,7 +366,7 @@ pub enum FolderError {
         /// The manifest.
         path: PathBuf,
         /// Its version.
-        instrument: u32,
+        instrument: u64,
     },
     /// Another program writes to the folder.
     #[error("{}: another run of recap is writing to this folder", path.display())]

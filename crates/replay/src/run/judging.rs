@@ -6,22 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, stream};
 
 use recap_core::model::{
-    Answer, Cell, Cut, Judgement, LabelledCase, QuestionFacts, QuestionRow, SessionFacts,
+    Answer, Cell, Cut, Judgement, LabelledCase, LabelledQuestion, QuestionRow, SessionFacts,
 };
 use recap_exam::roles::judge::{Grading, Judge};
 
-/// An answer to a question: position of the session, position of the question,
-/// text of the answer.
-type AnswerKey = (usize, u32, String);
-
 /// Grades every answer again; the same answer to a question is graded once. At
 /// most `at_once` answers are graded at a time. A row without an answer, or of
-/// a session that is not listed, stays as it is.
+/// a session that is not listed, stays as it is. `told` is called at each answer with
+/// the number of all.
 pub async fn judge_again(
     sessions: &[SessionFacts],
     (cells, cuts): (&mut [Cell], &mut [Cut]),
     judge: &dyn Judge,
     at_once: usize,
+    told: &(dyn Fn(usize) + Sync),
 ) {
     let known: BTreeMap<(&str, &str), usize> = (sessions.iter().enumerate())
         .map(|(at, facts)| ((facts.dataset.as_str(), facts.session.as_str()), at))
@@ -40,69 +38,62 @@ pub async fn judge_again(
             rows.extend(done.flat_map(|exam| &mut exam.questions).map(|row| (*at, row)));
         }
     }
-    let distinct: BTreeSet<AnswerKey> =
-        rows.iter().flat_map(|(at, row)| places(*at, row)).collect();
-    let asked = distinct.into_iter().filter_map(|place| {
-        let facts = sessions[place.0].question(place.1)?;
-        Some(regrade(judge, facts, place))
+    // The position of the session, the question and the text.
+    let distinct: BTreeSet<(usize, u32, String)> = (rows.iter())
+        .flat_map(|(at, row)| row.graded().map(move |graded| (*at, row.question, &graded.answer)))
+        .filter_map(|(at, question, answer)| Some((at, question, said(answer)?.to_owned())))
+        .collect();
+    let all = distinct.len();
+    let asked = distinct.into_iter().filter_map(|key| {
+        let facts = sessions[key.0].question(key.1)?;
+        Some(async move {
+            let judgement = judge.grade(&Grading::of(&facts.question, &key.2)).await;
+            told(all);
+            (key, judgement)
+        })
     });
-    let graded: BTreeMap<AnswerKey, Judgement> =
+    let graded: BTreeMap<(usize, u32, String), Judgement> =
         stream::iter(asked).buffer_unordered(at_once.max(1)).collect().await;
     for (at, row) in rows {
         let question = row.question;
         for answered in row.graded_mut() {
-            let known = place(at, question, &answered.answer);
-            if let Some(judgement) = known.and_then(|key| graded.get(&key)) {
+            let key = said(&answered.answer).map(|text| (at, question, text.to_owned()));
+            if let Some(judgement) = key.and_then(|key| graded.get(&key)) {
                 answered.judgement = judgement.clone();
             }
         }
     }
 }
 
-/// The answers to a question, with and without a recovery channel.
-fn places(session: usize, row: &QuestionRow) -> impl Iterator<Item = AnswerKey> {
-    row.graded().filter_map(move |answered| place(session, row.question, &answered.answer))
-}
-
-fn place(session: usize, question: u32, answer: &Answer) -> Option<AnswerKey> {
+fn said(answer: &Answer) -> Option<&str> {
     match answer {
-        Answer::Said(text) => Some((session, question, text.clone())),
+        Answer::Said(text) => Some(text),
         Answer::Nothing(_) => None,
     }
-}
-
-async fn regrade(
-    judge: &dyn Judge,
-    facts: &QuestionFacts,
-    place: AnswerKey,
-) -> (AnswerKey, Judgement) {
-    let judgement = judge.grade(&Grading::of(&facts.question, &place.2)).await;
-    (place, judgement)
 }
 
 // Lets a judge grade answers whose correct grade is known.
 
 /// The judgement of every case, in the order of the cases; at most `at_once`
-/// are graded at a time.
-pub async fn grade(judge: &dyn Judge, cases: &[LabelledCase], at_once: usize) -> Vec<Judgement> {
+/// are graded at a time. `told` is called at each of them with the number of all.
+pub async fn grade(
+    judge: &dyn Judge,
+    cases: &[LabelledCase],
+    at_once: usize,
+    told: &(dyn Fn(usize) + Sync),
+) -> Vec<Judgement> {
+    let asked = cases.iter().enumerate().map(async |(at, case)| {
+        let LabelledQuestion { question, kind, expect, stale, .. } = &*case.asked;
+        let grading = Grading { question, kind: *kind, expect, stale, answer: &case.answer };
+        let judgement = judge.grade(&grading).await;
+        told(cases.len());
+        (at, judgement)
+    });
     // Results are taken in any order, so that a slow one delays no other.
-    let asked = stream::iter(cases.iter().enumerate().map(|(at, case)| grade_one(judge, at, case)))
-        .buffer_unordered(at_once.max(1));
+    let asked = stream::iter(asked).buffer_unordered(at_once.max(1));
     let mut graded: Vec<(usize, Judgement)> = asked.collect().await;
     graded.sort_unstable_by_key(|(at, _)| *at);
     graded.into_iter().map(|(_, judgement)| judgement).collect()
-}
-
-async fn grade_one(judge: &dyn Judge, at: usize, case: &LabelledCase) -> (usize, Judgement) {
-    let asked = &case.asked;
-    let grading = Grading {
-        question: &asked.question,
-        kind: asked.kind,
-        expect: &asked.expect,
-        stale: &asked.stale,
-        answer: &case.answer,
-    };
-    (at, judge.grade(&grading).await)
 }
 
 /// At most `most` of the cases, in their order; the same seed gives the same
@@ -120,11 +111,11 @@ pub fn sample(cases: Vec<LabelledCase>, most: usize, seed: u64) -> Vec<LabelledC
         let own = draw(seed, &["sample", file, &case.asked.question, &case.id]);
         groups.entry((file, group)).or_default().push((question, own, at));
     }
-    let sizes: Vec<usize> = groups.values().map(Vec::len).collect();
+    let sizes: Vec<u64> = groups.values().map(|group| group.len() as u64).collect();
     let mut chosen = BTreeSet::new();
-    for (mut group, share) in groups.into_values().zip(shares(&sizes, most)) {
+    for (mut group, share) in groups.into_values().zip(apportioned(most as u64, &sizes)) {
         group.sort_unstable();
-        chosen.extend(group.into_iter().take(share).map(|(.., at)| at));
+        chosen.extend(group.into_iter().take(share as usize).map(|(.., at)| at));
     }
     let numbered = cases.into_iter().enumerate().filter(|(at, _)| chosen.contains(at));
     numbered.map(|(_, case)| case).collect()
@@ -142,20 +133,23 @@ fn draw(seed: u64, words: &[&str]) -> u64 {
     u64::from_le_bytes(first)
 }
 
-/// Divides `most` in proportion to `sizes` into whole numbers, by the largest
-/// remainders.
-fn shares(sizes: &[usize], most: usize) -> Vec<usize> {
-    let all = sizes.iter().sum::<usize>().max(1) as u128;
-    let exact = |size: &usize| *size as u128 * most as u128;
-    let mut shares: Vec<usize> = sizes.iter().map(|size| (exact(size) / all) as usize).collect();
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    // The sort is stable: of equal remainders the first group comes first.
-    order.sort_by_key(|&at| std::cmp::Reverse(exact(&sizes[at]) % all));
-    let rest = most.saturating_sub(shares.iter().sum());
-    for at in order.into_iter().take(rest) {
-        shares[at] += 1;
+/// A whole divided by weights into whole numbers that add up to it: each gets its
+/// share rounded down, and what is left goes to the largest remainders, of equal
+/// ones to the first (Hamilton's method). Nothing is divided where all weights
+/// are 0.
+fn apportioned(whole: u64, weights: &[u64]) -> Vec<u64> {
+    let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    if sum == 0 {
+        return vec![0; weights.len()];
     }
-    shares
+    let exact = weights.iter().map(|weight| u128::from(whole) * u128::from(*weight));
+    let (mut parts, remainders): (Vec<u64>, Vec<u128>) =
+        exact.map(|exact| ((exact / sum) as u64, exact % sum)).unzip();
+    let left = whole - parts.iter().sum::<u64>();
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|&at| (std::cmp::Reverse(remainders[at]), at));
+    order.into_iter().take(left as usize).for_each(|at| parts[at] += 1);
+    parts
 }
 
 #[cfg(test)]
@@ -166,7 +160,7 @@ mod tests {
     use async_trait::async_trait;
 
     use super::*;
-    use recap_core::model::{Expectation, Label, LabelledQuestion, QuestionKind, Source, Verdict};
+    use recap_core::model::{Expectation, Label, QuestionKind, Source, Verdict};
 
     fn case(question: usize, group: &str) -> LabelledCase {
         let asked = LabelledQuestion {
@@ -224,7 +218,7 @@ mod tests {
             (0..12).map(|n| case(n, &"m".repeat(if n % 3 == 0 { 1 } else { 15 }))).collect();
         let judge = Slow::default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let graded = runtime.block_on(grade(&judge, &cases, 4));
+        let graded = runtime.block_on(grade(&judge, &cases, 4, &|_| ()));
         let said: Vec<&str> = graded.iter().map(|judgement| judgement.rationale.as_str()).collect();
         let answers: Vec<&str> = cases.iter().map(|case| case.answer.as_str()).collect();
         assert_eq!(said, answers);
@@ -253,10 +247,13 @@ mod tests {
 
     #[test]
     fn shares_add_up_and_largest_remainder_comes_first() {
-        assert_eq!(shares(&[60, 30], 15), [10, 5]);
-        // Each exact share of 10 is 3.33: the first group gets the tenth.
-        assert_eq!(shares(&[5, 5, 5], 10), [4, 3, 3]);
+        assert_eq!(apportioned(15, &[60, 30]), [10, 5]);
+        // By hand, of 10 by 3 : 2 : 2: 4.29, 2.86 and 2.86; 2 are left.
+        assert_eq!(apportioned(10, &[3, 2, 2]), [4, 3, 3]);
         // The exact shares of 5 are 0.5 and 4.5.
-        assert_eq!(shares(&[1, 9], 5), [1, 4]);
+        assert_eq!(apportioned(5, &[1, 9]), [1, 4]);
+        assert_eq!(apportioned(1, &[5, 0, 5]), [1, 0, 0]);
+        assert_eq!(apportioned(7, &[0, 0]), [0, 0]);
+        assert_eq!(apportioned(u64::MAX, &[u64::MAX, 0, u64::MAX])[1], 0);
     }
 }

@@ -17,13 +17,13 @@ mod spec;
 mod texts;
 
 pub use conceal::Conceal;
-pub use conformance::{ConformanceError, ConformanceReport, check_conformance};
+pub use conformance::{ConformanceReport, check_conformance};
 pub use folder::{Folder, FolderError, GATE, MANIFEST, REPLIES, SPENT};
 pub use judging::{grade, judge_again, sample};
 pub use pool::{Finished, run};
 pub use prepare::{Prepared, plan, prepare};
 pub use record::{RunRecord, unlike};
 pub use spec::{
-    CutQuestions, Event, ModelRoles, NamedSession, Observer, RunError, RunSpec, Windows,
+    CutQuestions, Event, ModelRoles, NamedSession, Observer, RunError, RunSpec, Windows, compactor,
 };
 pub use texts::{RunTexts, TextFile};

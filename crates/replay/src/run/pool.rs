@@ -53,7 +53,7 @@ pub async fn run(
     side_by_side(spec.jobs, tasks, |cell, done| ran.keep(cell, done, &roles, folder, observer))
         .await?;
     let Ran { mut results, calls, mut texts } = ran;
-    let mut calls = earlier.with_calls(calls);
+    let calls = earlier.with_calls(calls);
     for mut recorded in recorded.into_iter().map(Arc::unwrap_or_clone) {
         // The smaller map moves into the larger one: a single long session is
         // not held twice.
@@ -62,18 +62,17 @@ pub async fn run(
         }
         texts.extend(recorded);
     }
-    let mut facts: Vec<_> =
-        facts.into_iter().map(|facts| folder.facts(Arc::unwrap_or_clone(facts))).collect();
+    let facts = facts.into_iter().map(|facts| folder.facts(Arc::unwrap_or_clone(facts)));
+    let sessions = facts.collect();
     earlier.cells.into_values().for_each(|cell| results.add_cell(cell));
     earlier.cuts.into_values().for_each(|cut| results.add_cut(cut));
     results.close();
-    facts.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
-    calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
     // The texts are written first, because they are in the journal until it is
     // sorted.
     folder.write_texts(&texts)?;
-    folder.sort_journal(&facts, &results, &calls)?;
-    Ok(Finished { sessions: facts, results, calls, texts })
+    let mut finished = Finished { sessions, results, calls, texts };
+    folder.sort_journal(&mut finished)?;
+    Ok(finished)
 }
 
 /// Runs tasks, each with its key, and calls `each` with the key and the result
@@ -129,8 +128,6 @@ fn begin(
         if !earlier.sessions.contains(&key) {
             folder.append_session(&prepared.facts)?;
         }
-        let references = prepared.facts.exam.references.len();
-        observer.event(&Event::Prepared { session: &prepared.facts.session, references });
     }
     Ok(())
 }
@@ -174,7 +171,7 @@ fn tasks(
     }
     for plan in plans.into_iter().filter(|plan| !earlier.cells.contains_key(&plan.key)) {
         let planned = (plan.key.clone(), plan.row_kind());
-        let compactor = compactor(roles, &prepared, plan.key.replicate);
+        let compactor = compactor(roles, &prepared, &plan.key);
         let (prepared, asking) = (Arc::clone(&prepared), Arc::clone(&asking));
         let task = async move {
             let mut replayed = replay(&prepared, &plan, compactor.as_ref()).await;

@@ -75,7 +75,8 @@ pub struct Prepared {
     pub(super) spec: RunSpec,
     pub(super) roles: ModelRoles,
     pub(super) sessions: Vec<Arc<PreparedSession>>,
-    planned: Planned,
+    /// Every cell and every cut that the run will produce.
+    pub planned: Planned,
     set_aside: Vec<String>,
     /// How many sessions were given, those that fit no window included.
     given: usize,
@@ -98,11 +99,6 @@ impl Prepared {
         }
         let reasons = self.set_aside.join("\n");
         Err(RunError::Windows { sessions: self.given, reasons })
-    }
-
-    /// Every cell and every cut that the run will produce.
-    pub fn planned(&self) -> &Planned {
-        &self.planned
     }
 }
 

@@ -99,11 +99,19 @@ impl RunRecord {
     /// # Errors
     /// As for [`RunRecord::read`].
     pub fn manifest(path: &Path) -> Result<Manifest, FolderError> {
-        let file = path.join(MANIFEST);
-        let manifest = fs::read_to_string(&file).map_err(io(&file))?;
-        same_instrument(&file, &manifest)?;
-        let manifest = parsed(file.clone(), &manifest)?;
-        can_be_planned(&file, &manifest)?;
+        let path = path.join(MANIFEST);
+        let text = fs::read_to_string(&path).map_err(io(&path))?;
+        // Rows and figures of another version have another meaning, and its manifest other fields.
+        let version =
+            serde_json::from_str(&text).ok().and_then(|m: Value| m["instrument"].as_u64());
+        if let Some(instrument) = version.filter(|version| *version != u64::from(INSTRUMENT)) {
+            return Err(FolderError::Instrument { path, instrument });
+        }
+        let manifest: Manifest = parsed(path.clone(), &text)?;
+        if manifest.planned.len() > MOST_CELLS {
+            let problem = format!("it plans more than {MOST_CELLS} cells");
+            return Err(FolderError::Line { path, line: 1, problem });
+        }
         Ok(manifest)
     }
 }
@@ -112,15 +120,6 @@ impl RunRecord {
 /// a short manifest could otherwise plan any number of them.
 const MOST_CELLS: u64 = 2_000_000;
 
-/// Refuses a plan that is too large to be real.
-fn can_be_planned(file: &Path, manifest: &Manifest) -> Result<(), FolderError> {
-    if manifest.planned.len() <= MOST_CELLS {
-        return Ok(());
-    }
-    let problem = format!("it plans more than {MOST_CELLS} cells");
-    Err(FolderError::Line { path: file.to_owned(), line: 1, problem })
-}
-
 /// Parses the text of a JSON file.
 fn parsed<T: for<'de> Deserialize<'de>>(path: PathBuf, text: &str) -> Result<T, FolderError> {
     serde_json::from_str(text).map_err(|e| FolderError::Line {
@@ -128,22 +127,6 @@ fn parsed<T: for<'de> Deserialize<'de>>(path: PathBuf, text: &str) -> Result<T, 
         line: e.line(),
         problem: json_error(&e.to_string()),
     })
-}
-
-/// Refuses a run of another version of the instrument: its rows and figures
-/// have another meaning.
-fn same_instrument(file: &Path, manifest: &str) -> Result<(), FolderError> {
-    #[derive(Deserialize)]
-    struct Version {
-        instrument: u32,
-    }
-    match serde_json::from_str(manifest) {
-        Ok(Version { instrument }) if instrument != INSTRUMENT => {
-            Err(FolderError::Instrument { path: file.to_owned(), instrument })
-        }
-        // A text that is not a manifest is reported when it is parsed as one.
-        _ => Ok(()),
-    }
 }
 
 // The results of an interrupted run that a resumed run reuses.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::folder::FolderError;
 use crate::{PreparedSession, WindowSpec};
 use recap_billing::pricing::{BillingModel, BillingModels};
-use recap_core::model::{CallRow, CellKey, Cut, Question, Session};
+use recap_core::model::{CallRow, CellKey, Cut, NO_SUMMARY, Question, Session};
 use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;
 use recap_exam::roles::answerer::Answerer;
@@ -122,16 +122,19 @@ pub enum RunError {
 }
 
 /// Who compacts in a cell: the offline compactor counts as its session does,
-/// a model is asked anew at each repetition.
-pub(super) fn compactor(
+/// a model is asked anew at each repetition, and without summaries nobody writes.
+pub fn compactor(
     roles: &ModelRoles,
     prepared: &PreparedSession,
-    replicate: u32,
+    key: &CellKey,
 ) -> Arc<dyn Compactor> {
+    if key.strategy.starts_with(NO_SUMMARY) {
+        return Arc::new(compactor::EmptySummary);
+    }
     let shared = &roles.compactor;
     let own = shared.counting(&prepared.recording.counter);
     let own = own.unwrap_or_else(|| Arc::clone(shared));
-    own.repeated(replicate).unwrap_or(own)
+    own.repeated(key.replicate).unwrap_or(own)
 }
 
 // The windows at which each data set is replayed.
@@ -208,13 +211,6 @@ pub enum Event<'a> {
         cells: usize,
         /// Number of cuts to examine.
         cuts: usize,
-    },
-    /// A session was counted and mined.
-    Prepared {
-        /// Id of the session.
-        session: &'a str,
-        /// Number of references in its exam.
-        references: usize,
     },
     /// A cell finished or failed.
     Cell {

@@ -1,59 +1,56 @@
 //! Whether a reference survives in a context.
 
-use super::*;
+use std::sync::Arc;
 
-/// A context spelled out by hand.
+use super::*;
+use recap_strategy::{Context, EntryId, InsertAt, Op, Recording};
+
+/// What a strategy left of a session.
 #[derive(Default)]
-struct View {
+struct Left {
     verbatim: Vec<u32>,
-    edited: BTreeMap<u32, &'static str>,
-    /// The recorded messages.
-    recorded: Vec<(u32, &'static str)>,
-    /// The recorded message in whose place alone the synthetic entries stand.
-    of: Option<u32>,
-    /// Everything ever written, of which some is left out and some is gone.
-    synthetic: Vec<(u32, &'static str)>,
-    hidden: Vec<u32>,
-    gone: Vec<u32>,
+    edited: Vec<(u32, &'static str)>,
+    /// Messages, and the text in their place.
+    folded: Option<(Vec<u32>, &'static str)>,
 }
 
-impl ContextView for View {
-    fn verbatim(&self, message: u32) -> bool {
-        self.verbatim.contains(&message)
-    }
+fn survival(session: &Session, exam: &Exam) -> Survival {
+    let last = LastComponents::new(&exam.references, (0..).zip(&session.messages));
+    Survival::new(session, exam, &last)
+}
 
-    fn edited(&self, message: u32) -> Option<&str> {
-        self.edited.get(&message).copied()
-    }
+fn whole(session: &Session) -> Context {
+    let recording = Recording::new(Arc::new(session.clone()), Arc::default());
+    let mut context = Context::new(recording);
+    session.messages.iter().for_each(|_| context.append());
+    context
+}
 
-    fn was_recorded(&self, message: u32, line: &str) -> bool {
-        self.recorded.iter().any(|(at, text)| *at == message && text.contains(line))
-    }
+fn fold(context: &mut Context, messages: &[u32], text: &str) -> EntryId {
+    let range = messages.iter().copied().map(EntryId::message).collect();
+    let (into, at) = (vec![(Role::User, text.to_owned())], InsertAt::Head);
+    context.apply(Op::Fold { range, into, at }).unwrap()[0]
+}
 
-    fn oldest_sent(&self) -> u32 {
-        let edited = self.edited.keys().next();
-        self.verbatim.iter().chain(edited).min().copied().unwrap_or(0)
-    }
-
-    fn written_since(&self, read: &mut Written, each: &mut dyn FnMut(u32, &str)) {
-        let fresh = &self.synthetic[read.entries as usize..];
-        fresh.iter().for_each(|(id, text)| each(*id, text));
-        read.entries = self.synthetic.len() as u32;
-    }
-
-    fn carrier(&self, id: u32) -> Carrier<'_> {
-        match self.synthetic.iter().find(|(known, _)| *known == id) {
-            Some(_) if self.gone.contains(&id) => Carrier::Gone,
-            Some(_) if self.hidden.contains(&id) => Carrier::Hidden,
-            Some((_, text)) => Carrier::Sent(text, self.of),
-            None => Carrier::Gone,
+impl Left {
+    fn of(self, session: &Session) -> Context {
+        let mut context = whole(session);
+        for (message, text) in &self.edited {
+            context.apply(Op::Rewrite(*message, Some((*text).to_owned()))).unwrap();
         }
+        let folded = self.folded.iter().flat_map(|(messages, _)| messages);
+        let edited = self.edited.iter().map(|(message, _)| message);
+        let kept: Vec<&u32> = self.verbatim.iter().chain(edited).chain(folded).collect();
+        let gone = (0..session.messages.len() as u32).filter(|at| !kept.contains(&at));
+        context.apply(Op::Evict(gone.map(EntryId::message).collect())).unwrap();
+        self.folded.iter().for_each(|(messages, text)| _ = fold(&mut context, messages, text));
+        context
     }
 }
 
 /// The state of `src/net/pool_guard.rs`, which stands in messages 0 and 1;
 /// message 2 holds its last component only.
-fn state(view: View) -> ReferenceState {
+fn state(left: Left) -> ReferenceState {
     let path = "src/net/pool_guard.rs";
     let t = talk(vec![
         user("zebra quagga src/net/pool_guard.rs okapi"),
@@ -66,17 +63,16 @@ fn state(view: View) -> ReferenceState {
     let exam = exam(&t);
     assert_eq!(exam.references.len(), 1);
     assert_eq!(exam.references[0].sources, [0, 1]);
-    Survival::new(&t, &exam).state(0, &view)
+    survival(&t, &exam).state(0, &left.of(&t))
 }
 
 #[test]
 fn each_context_keeps_a_reference_in_its_state() {
     use ReferenceState::{Bare, Carried, Lost, Partial, Verbatim};
-    let sent = |message| View { verbatim: vec![message], ..View::default() };
-    let edited =
-        |message, text| View { edited: BTreeMap::from([(message, text)]), ..View::default() };
-    let summary = |text| View { synthetic: vec![(7, text)], ..View::default() };
-    for (name, view, expected) in [
+    let sent = |message| Left { verbatim: vec![message], ..Left::default() };
+    let edited = |message, text| Left { edited: vec![(message, text)], ..Left::default() };
+    let summary = |text| Left { folded: Some((vec![0, 1, 2, 3], text)), ..Left::default() };
+    for (name, left, expected) in [
         ("a source", sent(0), Verbatim),
         ("another message", sent(3), Lost),
         ("its last component alone", sent(2), Partial),
@@ -92,7 +88,7 @@ fn each_context_keeps_a_reference_in_its_state() {
         ("an edit with its last component", edited(2, "see pool_guard.rs"), Partial),
         ("a cleared message of its last component", edited(2, "[cleared]"), Lost),
     ] {
-        assert_eq!(state(view), expected, "{name}");
+        assert_eq!(state(left), expected, "{name}");
     }
 }
 
@@ -100,24 +96,19 @@ fn each_context_keeps_a_reference_in_its_state() {
 /// the place of its summaries it would keep the same.
 #[test]
 fn edit_remainder_is_verbatim_and_its_additions_carried() {
-    let recorded = vec![(1, "the zebra and the quagga live in src/net/pool_guard.rs")];
     let left = "[cut]\nzebra and the quagga live in src/net/pool_guard.rs";
     let written = "Zebra and quagga were both seen in src/net/pool_guard.rs";
-    let edited = |text| {
-        let edited = BTreeMap::from([(1, text)]);
-        state(View { edited, recorded: recorded.clone(), ..View::default() })
-    };
+    let edited = |text| state(Left { edited: vec![(1, text)], ..Left::default() });
     assert_eq!(edited(left), ReferenceState::Verbatim);
     assert_eq!(edited(written), ReferenceState::Carried);
     // A text that stands in the place of one message is an edit of it, and a
     // summary of several is written, even where it quotes.
-    let folded = |text, of| {
-        let synthetic = vec![(7, text)];
-        state(View { synthetic, of, recorded: recorded.clone(), ..View::default() })
+    let folded = |text, messages: &[u32]| {
+        state(Left { folded: Some((messages.to_vec(), text)), ..Left::default() })
     };
-    assert_eq!(folded(left, Some(1)), ReferenceState::Verbatim);
-    assert_eq!(folded(written, Some(1)), ReferenceState::Carried);
-    assert_eq!(folded(left, None), ReferenceState::Carried);
+    assert_eq!(folded(left, &[1]), ReferenceState::Verbatim);
+    assert_eq!(folded(written, &[1]), ReferenceState::Carried);
+    assert_eq!(folded(left, &[0, 1]), ReferenceState::Carried);
 }
 
 #[test]
@@ -125,8 +116,8 @@ fn fresh_survival_forgets_entries_of_other_cell() {
     let t =
         talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
     let exam = exam(&t);
-    let view = |text| View { synthetic: vec![(0, text)], ..View::default() };
-    let mut first = Survival::new(&t, &exam);
+    let view = |text| Left { folded: Some((vec![0, 1], text)), ..Left::default() }.of(&t);
+    let mut first = survival(&t, &exam);
     assert_eq!(first.state(0, &view("nothing")), ReferenceState::Lost);
     let mut second = first.fresh();
     let kept = second.state(0, &view("zebra quagga drainShardQueue"));
@@ -137,17 +128,18 @@ fn fresh_survival_forgets_entries_of_other_cell() {
 fn carrier_counts_while_sent_and_is_read_once() {
     let t =
         talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
-    let mut survival = Survival::new(&t, &exam(&t));
-    let mut view = View { synthetic: vec![(7, "- drainShardQueue")], ..View::default() };
-    assert_eq!(survival.state(0, &view), ReferenceState::Bare);
-    view.synthetic.push((9, "the zebra, the quagga, drainShardQueue"));
-    assert_eq!(survival.state(0, &view), ReferenceState::Carried);
-    view.hidden = vec![9];
-    assert_eq!(survival.state(0, &view), ReferenceState::Bare);
-    view.gone = vec![7];
-    assert_eq!(survival.state(0, &view), ReferenceState::Lost);
-    view.hidden.clear();
-    assert_eq!(survival.state(0, &view), ReferenceState::Carried);
+    let mut kept = survival(&t, &exam(&t));
+    let mut context = whole(&t);
+    let list = fold(&mut context, &[0], "- drainShardQueue");
+    assert_eq!(kept.state(0, &context), ReferenceState::Bare);
+    let said = fold(&mut context, &[1], "the zebra, the quagga, drainShardQueue");
+    assert_eq!(kept.state(0, &context), ReferenceState::Carried);
+    context.apply(Op::Hide { before: 0, except: Vec::new(), also: vec![said] }).unwrap();
+    assert_eq!(kept.state(0, &context), ReferenceState::Bare);
+    context.apply(Op::Evict(vec![list])).unwrap();
+    assert_eq!(kept.state(0, &context), ReferenceState::Lost);
+    context.begin_stage(0);
+    assert_eq!(kept.state(0, &context), ReferenceState::Carried);
 }
 
 proptest! {
@@ -164,12 +156,12 @@ proptest! {
         let t = talk(messages);
         let first = exam(&t);
         prop_assert_eq!(&first, &exam(&t));
-        let mut survival = Survival::new(&t, &first);
-        let full = View { verbatim: (0..t.messages.len() as u32).collect(), ..View::default() };
+        let mut kept = survival(&t, &first);
+        let full = whole(&t);
         for (at, reference) in first.references.iter().enumerate() {
             prop_assert!(reference.distance_tokens >= 4_000);
             prop_assert!(reference.sources.contains(&reference.last_seen));
-            prop_assert_eq!(survival.state(at, &full), ReferenceState::Verbatim);
+            prop_assert_eq!(kept.state(at, &full), ReferenceState::Verbatim);
         }
     }
 }
@@ -193,10 +185,10 @@ fn part_of_a_session_has_the_last_components_of_its_own_messages() {
 fn text_is_searched_for_name_and_statement() {
     let t =
         talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
-    let survival = Survival::new(&t, &exam(&t));
+    let survival = survival(&t, &exam(&t));
     let found = |text: &str| (survival.place_in(0, text), survival.stated_in(0, text));
     assert_eq!(found("- drainShardQueue"), (Some(2..17), None));
     assert_eq!(found("it drains: drainShardQueue"), (Some(11..26), Some(11..26)));
     assert_eq!(found("drainShardQueues"), (None, None));
-    assert!(survival.is_in(0, "in drainShardQueue") && !survival.is_in(0, "zebra quagga"));
+    assert_eq!(found("zebra quagga"), (None, None));
 }

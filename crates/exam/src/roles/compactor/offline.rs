@@ -244,34 +244,34 @@ fn text(produced: &Produced) -> String {
     }
 }
 
-/// The compactor of a dry run, which estimates a cost: the first compactor counts the requests
-/// that it would make and refuses them; the second one then writes the summaries, and their
-/// lengths are recorded. Summaries of different repetitions differ, as those of a model do, so
-/// that the questions to each are counted.
+/// The compactor of a dry run, which estimates a cost: a model counts the requests that it would
+/// get and refuses them; the offline compactor then writes the summaries, and their lengths are
+/// recorded. Summaries of different repetitions differ, as those of a model do, so that the
+/// questions to each are counted.
 pub struct DryRunCompactor {
-    first: Arc<dyn Compactor>,
-    second: Arc<dyn Compactor>,
+    counted: Arc<dyn Compactor>,
+    offline: Offline,
     foreseen: Arc<DryRunCalls>,
     replicate: u32,
 }
 
 impl DryRunCompactor {
-    /// Combines the two compactors: `second` writes what `first` refuses.
+    /// A dry run of a model whose calls are `counted`.
     pub fn new(
-        first: Arc<dyn Compactor>,
-        second: Arc<dyn Compactor>,
+        counted: Arc<dyn Compactor>,
+        counter: &Arc<Counter>,
         foreseen: Arc<DryRunCalls>,
     ) -> Self {
-        Self { first, second, foreseen, replicate: 0 }
+        Self { counted, offline: Offline::new(Arc::clone(counter)), foreseen, replicate: 0 }
     }
 }
 
 #[async_trait]
 impl Compactor for DryRunCompactor {
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
-        match self.first.run(task).await {
+        match self.counted.run(task).await {
             Err(FailedCall { error: CompactorError::Refused(_), .. }) => {
-                let mut reply = self.second.run(task).await?;
+                let mut reply = self.offline.run(task).await?;
                 self.foreseen.add_summary(reply.usage.output);
                 let text = match &mut reply.produced {
                     Produced::SessionState(state) => &mut state.conversation_summary,
@@ -288,26 +288,23 @@ impl Compactor for DryRunCompactor {
     }
 
     fn name(&self) -> &str {
-        self.first.name()
+        self.counted.name()
     }
 
     fn reads_live(&self) -> bool {
-        self.first.reads_live() || self.second.reads_live()
+        self.counted.reads_live()
     }
 
     fn repeated(&self, replicate: u32) -> Option<Arc<dyn Compactor>> {
-        let first = self.first.repeated(replicate)?;
-        let (second, foreseen) = (Arc::clone(&self.second), Arc::clone(&self.foreseen));
-        Some(Arc::new(Self { first, second, foreseen, replicate }))
+        let counted = self.counted.repeated(replicate)?;
+        let one = Self::new(counted, &self.offline.counter, Arc::clone(&self.foreseen));
+        Some(Arc::new(Self { replicate, ..one }))
     }
 
     fn counting(&self, counter: &Arc<Counter>) -> Option<Arc<dyn Compactor>> {
-        let own = |shared: &Arc<dyn Compactor>| {
-            shared.counting(counter).unwrap_or_else(|| Arc::clone(shared))
-        };
-        let (first, second) = (own(&self.first), own(&self.second));
-        let (foreseen, replicate) = (Arc::clone(&self.foreseen), self.replicate);
-        Some(Arc::new(Self { first, second, foreseen, replicate }))
+        let counted = self.counted.counting(counter).unwrap_or_else(|| Arc::clone(&self.counted));
+        let one = Self::new(counted, counter, Arc::clone(&self.foreseen));
+        Some(Arc::new(Self { replicate: self.replicate, ..one }))
     }
 }
 

@@ -65,7 +65,7 @@ impl Llm {
 #[async_trait]
 impl Judge for Llm {
     async fn grade(&self, grading: &Grading<'_>) -> Judgement {
-        if !needs_call(grading) {
+        if !grading.answer.contains(char::is_alphanumeric) {
             return Judgement::scored(Verdict::Incorrect, 0.0, "the answer is empty".to_owned());
         }
         let client = ModelClient { llm: &*self.llm, role: ModelRole::Judge, replicate: 0 };
@@ -92,11 +92,6 @@ impl Judge for Llm {
     fn source(&self) -> Source {
         Source::Model
     }
-}
-
-/// Whether an answer is sent to the model.
-pub(crate) fn needs_call(grading: &Grading<'_>) -> bool {
-    grading.answer.contains(char::is_alphanumeric)
 }
 
 /// The request to grade an answer.

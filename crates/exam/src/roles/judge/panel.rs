@@ -8,17 +8,6 @@ use futures_util::future::{join, join_all};
 use super::{Grading, Judge, NoReply, Statement};
 use recap_core::model::{Judgement, NoGrade, PANEL, RIGHT, Source, Verdict, Vote};
 
-/// Why judges cannot form a panel.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PanelError {
-    /// The panel does not have two or three judges.
-    #[error("a panel has two or three judges, not {0}")]
-    Size(usize),
-    /// One judge is in the panel twice: it would agree with itself.
-    #[error("a panel needs different judges: `{0}` is named twice")]
-    Twice(String),
-}
-
 /// Two or three judges that grade each answer together.
 ///
 /// The first two grade every answer. If both find it right, or both find it not
@@ -37,14 +26,14 @@ impl Panel {
     ///
     /// # Errors
     /// There are not two or three judges, or one of them is in the panel twice.
-    pub fn new(judges: Vec<Arc<dyn Judge>>) -> Result<Self, PanelError> {
+    pub fn new(judges: Vec<Arc<dyn Judge>>) -> Result<Self, String> {
         let names: Vec<&str> = judges.iter().map(|judge| judge.name()).collect();
         if !(2..=3).contains(&names.len()) {
-            return Err(PanelError::Size(names.len()));
+            return Err(format!("a panel has two or three judges, not {}", names.len()));
         }
         let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
         if let Some((_, name)) = twice {
-            return Err(PanelError::Twice((*name).to_owned()));
+            return Err(format!("a panel needs different judges: `{name}` is named twice"));
         }
         let name = names.join(PANEL);
         Ok(Self { judges, name })
@@ -292,7 +281,7 @@ mod tests {
             assert!(new(&["a", "b", "c", "d"][..count]).is_err(), "{count}");
         }
         let error = new(&["a", "b", "a"]).err().unwrap();
-        assert_eq!(error, PanelError::Twice("a".to_owned()));
+        assert_eq!(error, "a panel needs different judges: `a` is named twice");
     }
 
     #[tokio::test]

@@ -69,19 +69,19 @@ impl Judge for Offline {
     }
 }
 
-fn judged(verdict: Verdict, score: f64, rationale: String) -> Judgement {
-    Judgement::scored(verdict, score, rationale)
-}
-
 fn wrong(rationale: String) -> Judgement {
-    judged(Verdict::Incorrect, 0.0, rationale)
+    Judgement::scored(Verdict::Incorrect, 0.0, rationale)
 }
 
 fn unanswerable(answer: &str) -> Judgement {
     if is_blank(answer) {
         wrong("the answer is empty".to_owned())
     } else if abstains(answer) {
-        judged(Verdict::Abstained, 1.0, "the answer says that it is not known".to_owned())
+        Judgement::scored(
+            Verdict::Abstained,
+            1.0,
+            "the answer says that it is not known".to_owned(),
+        )
     } else {
         wrong("the answer asserts something that was never said".to_owned())
     }
@@ -110,16 +110,22 @@ fn by_values(grading: &Grading<'_>, values: &[String]) -> Judgement {
         !within && find(old, false).is_ok()
     });
     match (stated, asserted) {
-        (Some((value, _)), None) => judged(Verdict::Correct, 1.0, format!("it says `{value}`")),
+        (Some((value, _)), None) => {
+            Judgement::scored(Verdict::Correct, 1.0, format!("it says `{value}`"))
+        }
         (Some((value, _)), Some(old)) => {
-            judged(Verdict::Stale, 0.0, format!("it asserts `{old}` beside `{value}`"))
+            Judgement::scored(Verdict::Stale, 0.0, format!("it asserts `{old}` beside `{value}`"))
         }
-        (None, Some(old)) => {
-            judged(Verdict::Stale, 0.0, format!("it asserts `{old}`, which no longer holds"))
-        }
-        (None, None) if abstains(grading.answer) => {
-            judged(Verdict::Abstained, 0.0, "the answer says that it does not know".to_owned())
-        }
+        (None, Some(old)) => Judgement::scored(
+            Verdict::Stale,
+            0.0,
+            format!("it asserts `{old}`, which no longer holds"),
+        ),
+        (None, None) if abstains(grading.answer) => Judgement::scored(
+            Verdict::Abstained,
+            0.0,
+            "the answer says that it does not know".to_owned(),
+        ),
         (None, None) => wrong(match values.first().map(|value| (value, find(value, true))) {
             Some((value, Err(why))) => format!("`{value}` is not said: it lacks {why}"),
             _ => "no value is expected".to_owned(),
