@@ -76,7 +76,7 @@ impl ErrorSums {
         let found = &mut self.found;
         let (recorded, simulated) = (Buckets::from(usage), bill.prompt.billed);
         let prices = billing_model.of_request(bill.model).prices.as_deref();
-        let usd = |buckets| prices?.standard().prompt_usd(buckets, request.at);
+        let usd = |buckets| prices?.prompt_usd(buckets, request.at);
         let both = usd(&recorded).zip(usd(&simulated)).zip(self.usd);
         self.usd = both.map(|((own, ours), sums)| [sums[0] + own, sums[1] + ours]);
         found.requests += 1;
