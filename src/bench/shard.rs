@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::clear;
 use crate::failure::{Exit, Failure};
+use recap_core::division::apportioned;
 use recap_core::model::{CallRow, Manifest, Planned, RunResults, Shard};
 use recap_core::wording::first_few;
 use recap_exam::facts::Cuts;
@@ -110,25 +111,6 @@ impl fmt::Display for Part<'_> {
         let share = 100.0 * own as f64 / all.max(1) as f64;
         write!(f, "shard {} has {share:.2} % of the calls", self.shard)
     }
-}
-
-/// A whole divided by weights into whole numbers that add up to it: each gets its
-/// share rounded down, and what is left goes to the largest remainders, of equal
-/// ones to the first (Hamilton's method). Nothing is divided where all weights
-/// are 0.
-fn apportioned(whole: u64, weights: &[u64]) -> Vec<u64> {
-    let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
-    if sum == 0 {
-        return vec![0; weights.len()];
-    }
-    let exact = weights.iter().map(|weight| u128::from(whole) * u128::from(*weight));
-    let (mut parts, remainders): (Vec<u64>, Vec<u128>) =
-        exact.map(|exact| ((exact / sum) as u64, exact % sum)).unzip();
-    let left = whole - parts.iter().sum::<u64>();
-    let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by_key(|&at| (std::cmp::Reverse(remainders[at]), at));
-    order.into_iter().take(left as usize).for_each(|at| parts[at] += 1);
-    parts
 }
 
 /// The number of the part of each session, from 1: the most expensive session
@@ -333,16 +315,6 @@ mod tests {
         assert_eq!(assigned(&[5, 9, 2, 7, 1, 6], 3), [3, 1, 2, 2, 1, 3]);
         assert_eq!(assigned(&[5, 5], 3), [1, 2]);
         assert_eq!(assigned(&[], 3), [0; 0]);
-    }
-
-    #[test]
-    fn what_is_left_goes_to_the_largest_remainders() {
-        // By hand, of 10 by 3 : 2 : 2: 4.29, 2.86 and 2.86; 2 are left.
-        assert_eq!(apportioned(10, &[3, 2, 2]), [4, 3, 3]);
-        // Equal remainders: the first one. Without calls: nothing.
-        assert_eq!(apportioned(1, &[5, 0, 5]), [1, 0, 0]);
-        assert_eq!(apportioned(7, &[0, 0]), [0, 0]);
-        assert_eq!(apportioned(u64::MAX, &[u64::MAX, 0, u64::MAX])[1], 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, stream};
 
+use recap_core::division::apportioned;
 use recap_core::model::{
     Answer, Cell, Cut, Judgement, LabelledCase, QuestionFacts, QuestionRow, SessionFacts,
 };
@@ -120,11 +121,11 @@ pub fn sample(cases: Vec<LabelledCase>, most: usize, seed: u64) -> Vec<LabelledC
         let own = draw(seed, &["sample", file, &case.asked.question, &case.id]);
         groups.entry((file, group)).or_default().push((question, own, at));
     }
-    let sizes: Vec<usize> = groups.values().map(Vec::len).collect();
+    let sizes: Vec<u64> = groups.values().map(|group| group.len() as u64).collect();
     let mut chosen = BTreeSet::new();
-    for (mut group, share) in groups.into_values().zip(shares(&sizes, most)) {
+    for (mut group, share) in groups.into_values().zip(apportioned(most as u64, &sizes)) {
         group.sort_unstable();
-        chosen.extend(group.into_iter().take(share).map(|(.., at)| at));
+        chosen.extend(group.into_iter().take(share as usize).map(|(.., at)| at));
     }
     let numbered = cases.into_iter().enumerate().filter(|(at, _)| chosen.contains(at));
     numbered.map(|(_, case)| case).collect()
@@ -140,22 +141,6 @@ fn draw(seed: u64, words: &[&str]) -> u64 {
     let bytes = hasher.finalize();
     let first = bytes.as_bytes()[..8].try_into().expect("a hash has 32 bytes");
     u64::from_le_bytes(first)
-}
-
-/// Divides `most` in proportion to `sizes` into whole numbers, by the largest
-/// remainders.
-fn shares(sizes: &[usize], most: usize) -> Vec<usize> {
-    let all = sizes.iter().sum::<usize>().max(1) as u128;
-    let exact = |size: &usize| *size as u128 * most as u128;
-    let mut shares: Vec<usize> = sizes.iter().map(|size| (exact(size) / all) as usize).collect();
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    // The sort is stable: of equal remainders the first group comes first.
-    order.sort_by_key(|&at| std::cmp::Reverse(exact(&sizes[at]) % all));
-    let rest = most.saturating_sub(shares.iter().sum());
-    for at in order.into_iter().take(rest) {
-        shares[at] += 1;
-    }
-    shares
 }
 
 #[cfg(test)]
@@ -249,14 +234,5 @@ mod tests {
         assert_eq!(taken, sample(cases.clone(), 15, 3));
         assert_ne!(taken, sample(cases.clone(), 15, 4));
         assert_eq!(sample(cases.clone(), 90, 3), cases);
-    }
-
-    #[test]
-    fn shares_add_up_and_largest_remainder_comes_first() {
-        assert_eq!(shares(&[60, 30], 15), [10, 5]);
-        // Each exact share of 10 is 3.33: the first group gets the tenth.
-        assert_eq!(shares(&[5, 5, 5], 10), [4, 3, 3]);
-        // The exact shares of 5 are 0.5 and 4.5.
-        assert_eq!(shares(&[1, 9], 5), [1, 4]);
     }
 }
