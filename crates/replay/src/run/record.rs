@@ -114,7 +114,7 @@ const MOST_CELLS: u64 = 2_000_000;
 
 /// Refuses a plan that is too large to be real.
 fn can_be_planned(file: &Path, manifest: &Manifest) -> Result<(), FolderError> {
-    if manifest.planned.len() <= MOST_CELLS {
+    if manifest.planned.count() <= MOST_CELLS {
         return Ok(());
     }
     let problem = format!("it plans more than {MOST_CELLS} cells");
