@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The finding of one rule on one row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[derive(strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
@@ -16,6 +16,7 @@ pub enum CheckOutcome {
     /// or certain but not large enough.
     Undecided,
     /// The row has no figure for the rule. Missing data never passes.
+    #[default]
     Missing,
     /// The row violates the rule: a measured regression.
     Failed,
@@ -35,7 +36,7 @@ pub enum UndecidedPolicy {
 }
 
 /// One rule applied to one row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// Data set of the row, or `ALL`.
     pub dataset: String,
