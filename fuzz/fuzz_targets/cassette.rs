@@ -23,16 +23,16 @@ fuzz_target!(|input: &[u8]| {
     let (held, used) = match open(Mode::Replay) {
         Ok((cassette, warnings)) => {
             warnings.iter().for_each(|warning| told_text(warning));
-            (cassette.len(), cassette.usd(priced))
+            (cassette.count(), cassette.usd(priced))
         }
         Err(error) => return told(error),
     };
     // What a recording run keeps of it is the same.
     let (cassette, _) = open(Mode::Record).expect("it was just read");
-    assert_eq!(cassette.len(), held);
+    assert_eq!(cassette.count(), held);
     cassette.finish().expect("the temporary folder can be written");
     drop(cassette);
     let (again, warnings) = open(Mode::Replay).expect("what was written can be read");
-    assert_eq!((again.len(), again.usd(priced)), (held, used));
+    assert_eq!((again.count(), again.usd(priced)), (held, used));
     assert_eq!(warnings, [""; 0]);
 });

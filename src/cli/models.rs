@@ -97,7 +97,7 @@ fn describe(list: &PriceList, model: &ModelPrices) -> String {
         limit(model.cache_min_tokens),
     );
     let rules = Rules::of(model, false);
-    text += &format!("cache: {} ({})\n", rules.named().as_str(), rules.about());
+    text += &format!("cache: {} ({})\n", rules.named.as_str(), rules.about());
     if let Some(storage) = model.storage {
         let usd = usd(storage * 1e6);
         text += &format!("explicit cache: storage {usd} USD per million tokens and hour\n");
@@ -109,7 +109,7 @@ fn describe(list: &PriceList, model: &ModelPrices) -> String {
         text += &format!("source: {source}\n");
     }
     text += &format!("\n{}", heads(24));
-    for above in std::iter::once(0).chain(model.tiers()) {
+    for above in model.tiers() {
         let label = match above {
             0 => "standard".to_owned(),
             above => format!("prompts above {above}"),

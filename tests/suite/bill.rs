@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::common::{block_on, message, offline, plan, prepared, strategy, text};
 use jiff::{SignedDuration, Timestamp};
-use recap_billing::pricing::{BillingModel, BillingModels, ModelPrices, PriceList, Tariff};
+use recap_billing::pricing::{BillingModel, BillingModels, ModelPrices, PriceList};
 use recap_core::model::{
     Bill, Block, Buckets, CacheRules, CellOutcome, CellRows, Exogenous, LatencySource, Message,
     Role, Session, Usage,
@@ -72,18 +72,16 @@ fn parts(buckets: &Buckets) -> (u64, u64, u64, u64) {
 
 /// USD of prompts, outputs and calls.
 fn usd(prepared: &PreparedSession, bill: &Bill, billing_model: &BillingModel) -> f64 {
-    let mut tariff = Tariff::new(billing_model.prices.as_ref().unwrap());
+    let prices = billing_model.prices.as_ref().unwrap();
     let mut sum = 0.0;
     for (facts, request) in prepared.facts.requests.iter().zip(&bill.requests) {
         let Some(request) = request else { continue };
         let billed = request.prompt.billed;
-        sum += tariff.prompt_usd(&billed, facts.at).unwrap();
-        sum += tariff.output_usd(billed.prompt(), facts.output, facts.at).unwrap();
+        sum += prices.request_usd(&billed, facts.output, facts.at).unwrap();
     }
     for call in &bill.calls {
         let at = prepared.facts.requests[0].at;
-        sum += tariff.prompt_usd(&call.prompt.billed, at).unwrap();
-        sum += tariff.output_usd(call.prompt.billed.prompt(), call.output, at).unwrap();
+        sum += prices.request_usd(&call.prompt.billed, call.output, at).unwrap();
     }
     sum
 }

@@ -149,7 +149,7 @@ async fn what_is_planned_is_what_a_run_brings() {
     let there: BTreeSet<CellKey> = finished.results.cells().map(|cell| cell.key).collect();
     assert_eq!(keys, there);
     assert_eq!(planned.cells().count(), there.len(), "none is planned twice");
-    assert_eq!(planned.len(), there.len() as u64);
+    assert_eq!(planned.count(), there.len() as u64);
     let row_kind = planned.cells().all(|(key, row_kind)| {
         finished.results.cells().any(|cell| cell.key == key && cell.row_kind == row_kind)
     });

@@ -4,7 +4,7 @@
 use crate::common::talk::real;
 use crate::common::{block_on, offline, prepared};
 use async_trait::async_trait;
-use recap_core::model::{ReplyFacts, Unusable, UnusableReplies, unusable_replies};
+use recap_core::model::{Repeated, ReplyFacts, Unusable, UnusableReplies};
 use recap_formats::bundled;
 use recap_replay::{PreparedSession, replay};
 use recap_strategy::{
@@ -43,6 +43,13 @@ impl Compactor for FiveWords {
 
 fn sessions() -> Vec<PreparedSession> {
     bundled("quickstart").unwrap().unwrap().sessions.into_iter().map(prepared).collect()
+}
+
+fn unusable_replies(replies: &[ReplyFacts]) -> UnusableReplies {
+    let repeated = Repeated::among(replies);
+    let mut found = UnusableReplies::default();
+    replies.iter().for_each(|reply| found.add(reply, &repeated));
+    found
 }
 
 /// What a compactor replied to a strategy in all sessions.

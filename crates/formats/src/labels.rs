@@ -126,7 +126,7 @@ fn label_of(value: &Json, expect: &Expectation) -> Result<Label, Problem> {
         Json::Bool(false) => Ok(Label::Incorrect),
         Json::String(word) => {
             let known = [Label::Correct, Label::Incorrect, Label::Abstained, Label::Stale];
-            let found = known.into_iter().find(|label| label.as_str() == Some(word));
+            let found = known.into_iter().find(|label| label.as_str() == word);
             found.map_or_else(|| wrong("expected correct, incorrect, abstained or stale"), Ok)
         }
         Json::Number(score) => match score.as_f64() {

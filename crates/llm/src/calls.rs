@@ -151,9 +151,7 @@ fn ending(reply: &Reply) -> CallOutcome {
 /// The price of a call in USD at the standard rates; none if a rate is not
 /// known.
 pub fn call_usd(prices: &ModelPrices, usage: &Usage, at: Timestamp) -> Option<f64> {
-    let prompt = prices.prompt_usd(&Buckets::from(usage), at)?;
-    let output = prices.output_usd(usage.prompt(), usage.output, at)?;
-    Some(prompt + output)
+    prices.request_usd(&Buckets::from(usage), usage.output, at)
 }
 
 /// Calls of a run that brought no reply because of the run or the provider.

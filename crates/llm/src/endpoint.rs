@@ -142,7 +142,7 @@ impl Endpoint {
         at: Timestamp,
     ) -> Option<f64> {
         let prices = self.prices.as_ref()?;
-        let tiers = prices.tiers().into_iter().filter(|above| *above < prompt_bound);
+        let tiers = prices.tiers().filter(|above| *above < prompt_bound);
         let usd = tiers.chain([prompt_bound]).map(|prompt_tokens| {
             let rates = prices.rates(&Moment { prompt_tokens, at });
             let input = rates.input?.max(rates.written()?);

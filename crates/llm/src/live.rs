@@ -246,11 +246,6 @@ impl Live {
         self.switch.halt()
     }
 
-    /// The server that the calls go to.
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
-    }
-
     /// Makes attempts until one ends the call.
     async fn attempts(
         &self,

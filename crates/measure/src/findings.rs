@@ -8,7 +8,8 @@ mod exam;
 mod observations;
 mod run;
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use recap_core::model::{
     Cell, Finding, Manifest, Missing, PanelAgreement, Primary, RowKind, RunResults, SessionFacts,
@@ -63,7 +64,7 @@ impl<'a> Evidence<'a> {
             billed.iter().copied().filter(|e| Some(&e.row.agent_model) == billing_model).collect();
         let bill_models = among_cells(results, |cell| {
             let bills = cell.rows().into_iter().flat_map(|rows| &rows.bills);
-            bills.flat_map(|bill| bill.models()).map(str::to_owned).collect()
+            bills.flat_map(|bill| bill.models()).map(str::to_owned).collect::<Vec<_>>()
         });
         let (panel, missing) = (None, None);
         Evidence { manifest, primary, billed, rows, facts, results, bill_models, panel, missing }
@@ -109,12 +110,22 @@ impl<'a> Evidence<'a> {
 }
 
 /// What the cells of a run have, each once.
-fn among_cells<T: Ord>(results: &RunResults, of: impl Fn(&Cell) -> Vec<T>) -> BTreeSet<T> {
+fn among_cells<T: Ord, I: IntoIterator<Item = T>>(
+    results: &RunResults,
+    of: impl Fn(&Cell) -> I,
+) -> BTreeSet<T> {
     let mut found = BTreeSet::new();
     for session in results.iter() {
         found.extend(session.cells().iter().flat_map(&of));
     }
     found
+}
+
+/// Reasons with their numbers, the most frequent first, equal ones by the alphabet.
+pub(crate) fn most_frequent<T>(reasons: BTreeMap<T, u64>) -> Vec<(T, u64)> {
+    let mut reasons = Vec::from_iter(reasons);
+    reasons.sort_by_key(|(_, times)| Reverse(*times));
+    reasons
 }
 
 /// Every finding: problems, then observations, then limits; of each those first that change

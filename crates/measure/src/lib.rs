@@ -24,8 +24,6 @@ pub(crate) mod testkit;
 pub use advice::agent_settings::{AgentSetting, agent_settings, own_strategy};
 pub use advice::sizes::SIZES;
 pub use comparison::{Run, compare};
-pub use figures::by_session::{BySession, by_session};
-pub use figures::spec::Spec;
 pub use measures::{MEASURES, is_at_cuts};
 pub use statistics::agreement::{Graded, agreement};
 

@@ -21,12 +21,11 @@ pub fn receipt<'a>(
 ) -> Receipt {
     let mut receipt = Receipt::default();
     for facts in sessions {
-        let mut own = Receipt::default();
+        let mut own = aside(facts, prices);
         let sender = if facts.is_sidechain() { Sender::Subagent } else { Sender::Main };
         for request in &facts.requests {
             add(&mut own, sender, &of_request(facts, request), prices);
         }
-        add_aside(&mut own, facts, prices);
         let made = facts.receipt.iter().flat_map(|own| &own.compactions);
         let calls: Vec<_> = made.filter_map(|made| call_of(facts, made)).collect();
         calls.iter().for_each(|call| add(&mut own, Sender::Compaction, call, prices));
@@ -81,16 +80,12 @@ struct BilledRequest<'a> {
 /// The receipt of what a session sent beside its conversation and its compactions.
 pub(crate) fn aside(facts: &SessionFacts, prices: &PriceList) -> Receipt {
     let mut receipt = Receipt::default();
-    add_aside(&mut receipt, facts, prices);
-    receipt
-}
-
-fn add_aside(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
     for (at, model, usage) in &facts.sidechains {
         let (model, usage) = (model.as_deref(), Some(usage));
         let asked = BilledRequest { model, usage, counted: None, at: *at };
-        add(receipt, Sender::Subagent, &asked, prices);
+        add(&mut receipt, Sender::Subagent, &asked, prices);
     }
+    receipt
 }
 
 fn of_request<'a>(facts: &'a SessionFacts, request: &'a RequestFacts) -> BilledRequest<'a> {
@@ -137,9 +132,7 @@ pub(crate) struct RequestBill<'a> {
     pub usd: f64,
     /// Tokens of the output, counted where the reported figure is not final.
     pub output: u64,
-    /// The rates at the reported size of the prompt. Input and output have one.
-    pub rates: Rates,
-    /// The prices of its model.
+    /// The prices of its model. Input and output have one.
     pub prices: &'a ModelPrices,
 }
 
@@ -161,7 +154,6 @@ pub(crate) fn request_bill<'a>(
         usage: *usage,
         usd: billed(&asked, usage, prices).total().priced()?,
         output: asked.counted.filter(|_| !usage.output_final).unwrap_or(usage.output),
-        rates,
         prices: priced.ok_or_else(|| unpriced(asked.model))?,
     }))
 }

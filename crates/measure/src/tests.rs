@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::figures::spec::{Basis, Contribution, Pool};
+use crate::figures::spec::{Basis, Contribution, Pool, Spec};
 use crate::testkit::{absent, cell, close, facts, input, run, run_at, warnings};
 use recap_core::model::{AgainstFull, Interval, RowKind, StrategyRow, catalogue};
 

@@ -10,8 +10,8 @@ use crate::session::Plan;
 use recap_billing::pricing::BillingModel;
 use recap_billing::prompt_cache::{Life, Prompt, PromptCache, Rules, Unit};
 use recap_core::model::{
-    Bill, Buckets, CallBill, Exogenous, PromptBill, RECORDED, RequestBill, RequestFacts,
-    SessionFacts, Usage,
+    Bill, Buckets, CacheRules, CallBill, Exogenous, PromptBill, RECORDED, RequestBill,
+    RequestFacts, SessionFacts, Usage,
 };
 use recap_strategy::{Breakpoint, Context, EntryId, ModelCall, Sent, Step};
 
@@ -157,7 +157,7 @@ impl RunningBill {
         {
             Some(prices) => Rules::of(prices, plan.strategy.explicit_cache),
             None if recorded => reported_rules(&billing_model.model, &facts.requests, model),
-            None => Rules::None,
+            None => Rules::NONE,
         };
         let models = (0..).zip(std::iter::once(billing_model).chain(&billing_model.others));
         let caches = models.map(|(model, billing_model)| {
@@ -168,12 +168,12 @@ impl RunningBill {
         let rules = rules(billing_model, 0);
         let compactor = plan.compactor.as_deref().map(|compactor| compactor.model.clone());
         RunningBill {
-            explicit: rules.caches_explicit_content(),
+            explicit: rules.named == CacheRules::GeminiExplicit,
             caches,
             bill: Bill {
                 billed_as: billing_model.billed_as.clone(),
                 model: billing_model.model.clone(),
-                rules: rules.named(),
+                rules: rules.named,
                 other_models: billing_model
                     .others
                     .iter()
@@ -271,7 +271,7 @@ fn reported_rules(name: &str, requests: &[RequestFacts], model: u32) -> Rules {
     if own().any(|usage| usage.cache_read > 0) {
         Rules::of_unpriced(name, own().any(|usage| usage.written() > 0))
     } else {
-        Rules::None
+        Rules::NONE
     }
 }
 
@@ -330,7 +330,7 @@ mod tests {
             let request = RequestFacts { recorded: Some(usage), ..prepared(3).facts.requests[0] };
             reported_rules("a-model", &[request], request.model)
         };
-        assert_eq!([with(0, 0), with(0, 9)], [Rules::None; 2]);
+        assert_eq!([with(0, 0), with(0, 9)], [Rules::NONE; 2]);
         assert_eq!(with(9, 0), Rules::of_unpriced("a-model", false));
         assert_eq!(with(9, 9), Rules::of_unpriced("a-model", true));
         assert_ne!(with(9, 0), with(9, 9));

@@ -64,7 +64,7 @@ fn compare<'a>(
     for (request, usage, bill) in requests {
         let (recorded, simulated) = (Buckets::from(&usage), bill.prompt.billed);
         let prices = billing_model.of_request(bill.model).prices.as_deref();
-        let billed = |buckets| prices?.standard().prompt_usd(buckets, request.at);
+        let billed = |buckets| prices?.prompt_usd(buckets, request.at);
         let both = billed(&recorded).zip(billed(&simulated)).zip(usd);
         usd = both.map(|((own, ours), sums)| [sums[0] + own, sums[1] + ours]);
         found.requests += 1;

@@ -196,9 +196,9 @@ const OF_VERDICTS: &Columns<fn(&Judged<'_>) -> Field> = &[
     }),
     ("stale", |(case, _)| case.asked.stale.join(" | ").into()),
     ("answer", |(case, _)| case.answer.as_str().into()),
-    ("label", |(case, _)| match (case.label, case.label.as_str()) {
-        (Label::Score(score), _) => number::plain(score).into(),
-        (_, word) => word.into(),
+    ("label", |(case, _)| match case.label {
+        Label::Score(score) => number::plain(score).into(),
+        label => label.as_str().into(),
     }),
     ("verdict", |(_, judgement)| judgement.verdict.as_str().into()),
     ("score", |(_, judgement)| judgement.score.into()),

@@ -2,76 +2,11 @@
 
 use jiff::Timestamp;
 
-use super::model::Rates;
-use super::model::{ModelPrices, Moment};
+use super::model::{ModelPrices, Moment, Rates};
 use recap_core::model::Buckets;
 
 /// Seconds for which storage is priced.
 const HOUR: f64 = 3_600.0;
-
-/// A model's prices for many requests: rates are looked up once for each tier,
-/// unless they change by the hour.
-#[derive(Clone, Debug)]
-pub struct Tariff<'a> {
-    model: &'a ModelPrices,
-    tiers: Vec<u64>,
-    known: Vec<Option<Rates>>,
-}
-
-impl<'a> Tariff<'a> {
-    /// The prices of a model.
-    pub fn new(model: &'a ModelPrices) -> Self {
-        let tiers = model.tiers();
-        let known = vec![None; tiers.len() + 1];
-        Self { model, tiers, known }
-    }
-
-    /// The rates of a request: those of the whole prompt's tier.
-    pub fn rates(&mut self, prompt_tokens: u64, at: Timestamp) -> Rates {
-        let moment = Moment { prompt_tokens, at };
-        if self.model.has_off_peak() {
-            return self.model.rates(&moment);
-        }
-        let tier = self.tiers.partition_point(|above| *above < prompt_tokens);
-        *self.known[tier].get_or_insert_with(|| self.model.rates(&moment))
-    }
-
-    /// The rates of every request whose prompt has at most `most` tokens;
-    /// `None` where they differ by tier or hour.
-    pub fn flat(&mut self, most: u64) -> Option<Rates> {
-        let varies = self.model.has_off_peak() || self.tiers.iter().any(|above| *above < most);
-        (!varies).then(|| self.rates(most, Timestamp::UNIX_EPOCH))
-    }
-
-    /// The input side of one request in USD: prompt and storage. `None` where
-    /// a rate is unknown.
-    ///
-    /// A provider without a price for reading or writing its cache bills such
-    /// tokens like any others: writing is free of a surcharge then.
-    pub fn prompt_usd(&mut self, buckets: &Buckets, at: Timestamp) -> Option<f64> {
-        let rates = self.rates(buckets.prompt(), at);
-        let input = rates.input?;
-        let write = rates.written()?;
-        let tokens = buckets.uncached as f64 * input
-            + buckets.read as f64 * rates.cache_read.unwrap_or(input)
-            + buckets.write as f64 * write
-            + buckets.write_1h as f64 * rates.cache_write_1h.unwrap_or(write);
-        match buckets.stored_token_seconds {
-            0 => Some(tokens),
-            stored => Some(tokens + stored as f64 / HOUR * self.model.storage?),
-        }
-    }
-
-    /// Whether something is stored whose storage has no known price.
-    pub fn lacks_storage(&self, buckets: &Buckets) -> bool {
-        buckets.stored_token_seconds > 0 && self.model.storage.is_none()
-    }
-
-    /// The cost of the output after a prompt of this size, in USD.
-    pub fn output_usd(&mut self, prompt_tokens: u64, output: u64, at: Timestamp) -> Option<f64> {
-        Some(output as f64 * self.rates(prompt_tokens, at).output?)
-    }
-}
 
 impl Rates {
     /// USD for a token written to the cache: the input rate where that is free.
@@ -81,14 +16,34 @@ impl Rates {
 }
 
 impl ModelPrices {
-    /// The prompt's cost in USD, for a single request; see [`Tariff::prompt_usd`].
+    /// The input side of one request in USD: prompt and storage. `None` where
+    /// a rate is unknown.
+    ///
+    /// A provider without a price for reading or writing its cache bills such
+    /// tokens like any others: writing is free of a surcharge then.
     pub fn prompt_usd(&self, buckets: &Buckets, at: Timestamp) -> Option<f64> {
-        Tariff::new(self).prompt_usd(buckets, at)
+        let rates = self.rates(&Moment { prompt_tokens: buckets.prompt(), at });
+        let input = rates.input?;
+        let write = rates.written()?;
+        let tokens = buckets.uncached as f64 * input
+            + buckets.read as f64 * rates.cache_read.unwrap_or(input)
+            + buckets.write as f64 * write
+            + buckets.write_1h as f64 * rates.cache_write_1h.unwrap_or(write);
+        match buckets.stored_token_seconds {
+            0 => Some(tokens),
+            stored => Some(tokens + stored as f64 / HOUR * self.storage?),
+        }
     }
 
-    /// The output's cost in USD, for a single request; see [`Tariff::output_usd`].
-    pub fn output_usd(&self, prompt_tokens: u64, output: u64, at: Timestamp) -> Option<f64> {
-        Tariff::new(self).output_usd(prompt_tokens, output, at)
+    /// Whether something is stored whose storage has no known price.
+    pub fn lacks_storage(&self, buckets: &Buckets) -> bool {
+        buckets.stored_token_seconds > 0 && self.storage.is_none()
+    }
+
+    /// One request in USD, its answer included. `None` where a rate is unknown.
+    pub fn request_usd(&self, prompt: &Buckets, output: u64, at: Timestamp) -> Option<f64> {
+        let rates = self.rates(&Moment { prompt_tokens: prompt.prompt(), at });
+        Some(self.prompt_usd(prompt, at)? + output as f64 * rates.output?)
     }
 }
 
@@ -131,18 +86,6 @@ mod tests {
     }
 
     #[test]
-    fn a_tariff_remembers_the_rates_of_each_tier() {
-        let list = PriceList::bundled();
-        let haiku = list.find("claude-haiku-5-5").unwrap();
-        let mut tariff = Tariff::new(haiku);
-        let at = "2026-11-20T02:00:00Z".parse().unwrap();
-        for tokens in [1, 100_001, 100_000, 500_000, 2] {
-            let read = Buckets { read: tokens, ..Buckets::default() };
-            assert_eq!(tariff.prompt_usd(&read, at), haiku.prompt_usd(&read, at));
-        }
-    }
-
-    #[test]
     fn a_free_write_costs_what_any_input_costs() {
         let write = Buckets { write: 1_000, ..Buckets::default() };
         close(usd("gpt-5.4", write), 0.0025);
@@ -157,8 +100,7 @@ mod tests {
         close(usd("gemini-2.5-pro", stored), 4.5);
         assert_eq!(usd("gemini/gemini-4-argon", stored), None);
         let list = PriceList::bundled();
-        let lacks =
-            |model: &str, buckets| list.find(model).unwrap().standard().lacks_storage(&buckets);
+        let lacks = |model: &str, buckets| list.find(model).unwrap().lacks_storage(&buckets);
         assert!(lacks("gemini/gemini-4-argon", stored) && !lacks("gemini-2.5-pro", stored));
         assert!(!lacks("gemini/gemini-4-argon", Buckets { uncached: 9, ..Buckets::default() }));
     }

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use jiff::Timestamp;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
-use super::bill::Tariff;
 use super::model::{EntryError, ModelPrices};
 use super::names::{Names, NoMatch};
 use super::service::Marks;
-use recap_core::model::{Buckets, Prices, alike};
+use recap_core::model::{Prices, alike};
 use recap_core::text::json_error;
 
 /// The list that ships with the program.
@@ -142,12 +140,6 @@ impl PriceList {
         Self { hash, date: Some(BUNDLED_DATE.to_owned()), ..list }
     }
 
-    /// The same list, in which models are found by their listed names alone.
-    #[must_use]
-    fn by_listed_names(self) -> Self {
-        Self { names: None, ..self }
-    }
-
     /// Reads a list in litellm's field names. Entries without any price of
     /// text tokens (images, embeddings) are kept but not priced.
     ///
@@ -263,25 +255,8 @@ impl From<&Prices> for PriceList {
         let sound = prices.models.iter().filter(|(id, entry)| ModelPrices::read(id, entry).is_ok());
         let entries: Map<String, Json> = sound.map(|(id, e)| (id.clone(), e.clone())).collect();
         let text = Json::Object(entries).to_string();
-        let mut list = PriceList::parse(&prices.name, &text).expect("every entry was read before");
-        list.hash.clone_from(&prices.hash);
-        list.date.clone_from(&prices.date);
-        list.by_listed_names()
-    }
-}
-
-impl Tariff<'_> {
-    /// One request in USD, its answer included. `None` where a rate is unknown.
-    pub fn request_usd(&mut self, prompt: &Buckets, output: u64, at: Timestamp) -> Option<f64> {
-        let answer = self.output_usd(prompt.prompt(), output, at)?;
-        Some(self.prompt_usd(prompt, at)? + answer)
-    }
-}
-
-impl ModelPrices {
-    /// This model's prices for many requests.
-    pub fn standard(&self) -> Tariff<'_> {
-        Tariff::new(self)
+        let list = PriceList::parse(&prices.name, &text).expect("every entry was read before");
+        PriceList { hash: prices.hash.clone(), date: prices.date.clone(), names: None, ..list }
     }
 }
 
@@ -290,6 +265,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use jiff::Timestamp;
+    use recap_core::model::Buckets;
 
     #[test]
     fn the_bundled_list_is_whole() {
@@ -369,11 +346,7 @@ mod tests {
         assert!(list.find("broken").is_err());
         let prompt = Buckets { uncached: 1_000, ..Buckets::default() };
         // 1,000 × $2 and 100 × $10 per million.
-        let usd = list.find("provider/m").unwrap().standard().request_usd(
-            &prompt,
-            100,
-            Timestamp::UNIX_EPOCH,
-        );
+        let usd = list.find("provider/m").unwrap().request_usd(&prompt, 100, Timestamp::UNIX_EPOCH);
         assert!((usd.unwrap() - 0.003).abs() < 1e-12, "{usd:?}");
     }
 }

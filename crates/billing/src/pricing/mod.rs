@@ -24,7 +24,6 @@ mod model;
 mod names;
 mod service;
 
-pub use bill::Tariff;
 pub use billing_models::{BillingModel, BillingModels};
 pub use list::{PriceError, PriceList, Unpriced};
 pub use model::{EntryError, ModelPrices, Moment, Rate, Rates};

@@ -1,6 +1,6 @@
 //! The prices and limits of one model, and the kinds of prices by their names in the list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -41,6 +41,8 @@ pub struct ModelPrices {
     pub storage: Option<f64>,
     /// USD per token, by rate, by prompt length above which it holds.
     prices: service::ByTier,
+    /// The rates by the prompt length above which they hold, ascending from 0.
+    tiers: Vec<(u64, Rates)>,
     off_peak: Option<OffPeak>,
 }
 
@@ -103,6 +105,7 @@ impl ModelPrices {
             source: text("source"),
             listed_until: text("listed_until"),
             storage,
+            tiers: tiers(&prices),
             prices,
             off_peak: object
                 .get("off_peak_pricing")
@@ -115,57 +118,39 @@ impl ModelPrices {
     /// The same model where a request was served as `marks` say.
     pub(super) fn served(&self, entry: &Json, marks: Marks) -> Self {
         let prices = service::served(entry, self.prices.clone(), marks).unwrap_or_default();
-        Self { id: marks.marked(&self.id), prices, ..self.clone() }
+        Self { id: marks.marked(&self.id), tiers: tiers(&prices), prices, ..self.clone() }
     }
 
     /// Whether input and output have a price.
     pub fn is_priced(&self) -> bool {
-        let has = |rate| self.prices.keys().any(|(other, _)| *other == rate);
-        has(Rate::Input) && has(Rate::Output)
+        self.tiers.iter().any(|(_, rates)| rates.input.is_some() && rates.output.is_some())
     }
 
     /// Whether reading its cache has a price.
     pub fn reads_cache(&self) -> bool {
-        self.prices.keys().any(|(rate, _)| *rate == Rate::CacheRead)
+        self.tiers.iter().any(|(_, rates)| rates.cache_read.is_some())
     }
 
-    /// The rates of a request.
+    /// The rates of a request: those of the highest tier that the prompt exceeds, for the whole
+    /// request (Anthropic's and Google's long-context prices; litellm), unless its hour is cheaper.
     pub fn rates(&self, moment: &Moment) -> Rates {
-        let rate = |rate| self.rate(rate, moment);
+        let mut tiers = self.tiers.iter().rev();
+        let reached = tiers.find(|(above, _)| *above == 0 || moment.prompt_tokens > *above);
+        let rates = reached.map_or_else(Rates::default, |(_, rates)| *rates);
+        let Some(hours) = &self.off_peak else { return rates };
+        let rate = |rate, usual| hours.rate(rate, moment.at).or(usual);
         Rates {
-            input: rate(Rate::Input),
-            cache_read: rate(Rate::CacheRead),
-            cache_write: rate(Rate::CacheWrite),
-            cache_write_1h: rate(Rate::CacheWrite1h),
-            output: rate(Rate::Output),
+            input: rate(Rate::Input, rates.input),
+            cache_read: rate(Rate::CacheRead, rates.cache_read),
+            cache_write: rate(Rate::CacheWrite, rates.cache_write),
+            cache_write_1h: rate(Rate::CacheWrite1h, rates.cache_write_1h),
+            output: rate(Rate::Output, rates.output),
         }
     }
 
-    /// The tier is the highest one that the prompt exceeds, and the whole
-    /// request is billed at it (Anthropic's and Google's long-context prices;
-    /// litellm). A rate without a price for that tier keeps the one below.
-    fn rate(&self, rate: Rate, moment: &Moment) -> Option<f64> {
-        let cheaper = self.off_peak.as_ref().and_then(|hours| hours.rate(rate, moment.at));
-        cheaper.or_else(|| {
-            let tiers = self.prices.range((rate, 0)..=(rate, u64::MAX));
-            let mut reached =
-                tiers.filter(|((_, above), _)| *above == 0 || moment.prompt_tokens > *above);
-            reached.next_back().map(|(_, price)| *price)
-        })
-    }
-
-    /// Prompt lengths above which other rates hold, ascending.
-    pub fn tiers(&self) -> Vec<u64> {
-        let mut tiers: Vec<u64> =
-            self.prices.keys().map(|(_, above)| *above).filter(|above| *above > 0).collect();
-        tiers.sort_unstable();
-        tiers.dedup();
-        tiers
-    }
-
-    /// Whether longer prompts have other rates.
-    pub fn depends_on_size(&self) -> bool {
-        self.prices.keys().any(|(_, above)| *above > 0)
+    /// Prompt lengths above which other rates hold, ascending from 0.
+    pub fn tiers(&self) -> impl Iterator<Item = u64> {
+        self.tiers.iter().map(|(above, _)| *above)
     }
 
     /// Whether some hours are cheaper.
@@ -188,6 +173,24 @@ fn read_tiers(tiers: &Json, prices: &mut BTreeMap<(Rate, u64), f64>) -> Result<(
         }
     }
     Ok(())
+}
+
+/// The rates of each tier. A rate without a price for a tier keeps the one below.
+fn tiers(prices: &service::ByTier) -> Vec<(u64, Rates)> {
+    let mut lengths: BTreeSet<u64> = prices.keys().map(|(_, above)| *above).collect();
+    lengths.insert(0);
+    let tier = |above: u64| {
+        let rate = |rate| prices.range((rate, 0)..=(rate, above)).next_back().map(|(_, usd)| *usd);
+        let rates = Rates {
+            input: rate(Rate::Input),
+            cache_read: rate(Rate::CacheRead),
+            cache_write: rate(Rate::CacheWrite),
+            cache_write_1h: rate(Rate::CacheWrite1h),
+            output: rate(Rate::Output),
+        };
+        (above, rates)
+    };
+    lengths.into_iter().map(tier).collect()
 }
 
 /// A price in USD per token; absent where the list writes null.
@@ -326,7 +329,7 @@ mod tests {
         let above = haiku.rates(&moment(100_001));
         assert_eq!((above.input, above.output), (Some(5e-7), Some(2.5e-6)));
         assert_eq!((above.cache_read, above.cache_write_1h), (Some(5e-8), Some(1e-6)));
-        assert_eq!(haiku.tiers(), [100_000]);
+        assert!(haiku.tiers().eq([0, 100_000]));
     }
 
     #[test]

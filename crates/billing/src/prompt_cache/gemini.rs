@@ -14,7 +14,8 @@ pub(super) const LIFE: SignedDuration = SignedDuration::from_hours(1);
 /// Content that is cached explicitly: created at the last breakpoint of a
 /// request, at the full input price, and paid for by the hour until it expires;
 /// every prompt that begins with it reads it. It is created again when it has
-/// expired or the prompt begins differently.
+/// expired or the prompt begins differently. Until then it is guaranteed: no restart of
+/// the agent and no eviction removes it, and no use extends its lifetime.
 #[derive(Clone, Debug)]
 pub struct GeminiExplicit {
     minimum: u64,
@@ -65,15 +66,6 @@ impl PromptCache for GeminiExplicit {
     fn is_warm(&self, at: Timestamp) -> bool {
         self.content.is_some_and(|content| at < content.expires)
     }
-
-    /// Explicit content is guaranteed until it expires: neither a restart of
-    /// the agent nor eviction removes it.
-    fn lose(&mut self, _left: u64, _shared: u64) {}
-
-    fn share(&mut self, _tokens: u64) {}
-
-    /// A use does not extend the lifetime of explicit content.
-    fn renew(&mut self, _at: Timestamp) {}
 }
 
 #[cfg(test)]

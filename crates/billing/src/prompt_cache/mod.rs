@@ -34,19 +34,21 @@ pub trait PromptCache: Send {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets;
 
     /// Whether the cache entries of the last request can still be read.
-    fn is_warm(&self, at: Timestamp) -> bool;
+    fn is_warm(&self, _at: Timestamp) -> bool {
+        false
+    }
 
     /// The cache is lost: the next request reads no more than the first `left`
     /// tokens of its prompt, and of these surely those among its first `shared`
     /// tokens, which other sessions keep alive.
-    fn lose(&mut self, left: u64, shared: u64);
+    fn lose(&mut self, _left: u64, _shared: u64) {}
 
     /// The next request reads at least this many tokens of its prompt, which
     /// other sessions keep alive.
-    fn share(&mut self, tokens: u64);
+    fn share(&mut self, _tokens: u64) {}
 
     /// Renews the entries of the last request, because of a request that is not recorded.
-    fn renew(&mut self, at: Timestamp);
+    fn renew(&mut self, _at: Timestamp) {}
 }
 
 /// Bounds on what the next request reads, whatever the cache holds.

@@ -17,28 +17,19 @@ const ANTHROPIC_MINIMUM: u64 = 1_024;
 /// another number (ai.google.dev: 1,024 to 4,096 by model).
 const GEMINI_MINIMUM: u64 = 4_096;
 
-/// A provider's cache rules.
+/// A provider's cache rules for a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rules {
-    /// [`Anthropic`], with the model's minimum.
-    Anthropic(u64),
-    /// `Automatic::openai`, up to GPT-5.4, and of automatic caches of others.
-    OpenAiSteps,
-    /// `Automatic::openai_wide`, of GPT-5.5.
-    OpenAiWideSteps,
-    /// `OpenAiMarked`, from GPT-5.6 on.
-    OpenAiMarked,
-    /// `Automatic::gemini`, with the model's minimum.
-    GeminiImplicit(u64),
-    /// `GeminiExplicit`, with the model's minimum.
-    GeminiExplicit(u64),
-    /// `Automatic::deepseek`, without parameters.
-    DeepSeek,
-    /// `NoCache`: the price list has no price for reading a cache.
-    None,
+pub struct Rules {
+    /// Which they are, as bills name them.
+    pub named: CacheRules,
+    /// Shortest prefix in tokens that the model caches, where that differs from model to model.
+    pub minimum: u64,
 }
 
 impl Rules {
+    /// No cache: the price list has no price for reading one.
+    pub const NONE: Self = Self { named: CacheRules::None, minimum: 0 };
+
     /// The rules of a model. `explicit`: content is cached explicitly if the
     /// provider offers that (Gemini).
     ///
@@ -48,112 +39,104 @@ impl Rules {
     /// xAI).
     pub fn of(model: &ModelPrices, explicit: bool) -> Self {
         if !model.reads_cache() {
-            return Rules::None;
+            return Self::NONE;
         }
-        let (minimum, marked) = (model.cache_min_tokens, model.cache_breakpoints);
-        Self::of_family(&model.id, (minimum, marked), explicit)
+        let named = of_family(&model.id, model.cache_breakpoints, explicit);
+        Self { minimum: model.cache_min_tokens.unwrap_or(minimum(named)), named }
     }
 
     /// The rules of a model without a price, whose provider reported that it read a cache.
     /// `written`: and that it wrote one.
     pub fn of_unpriced(name: &str, written: bool) -> Self {
-        match Self::of_family(name, (None, written), false) {
+        let named = match of_family(name, written, false) {
             // Whoever charges for writing has breakpoints, as Anthropic's resellers and likes do.
-            Rules::OpenAiMarked => Rules::Anthropic(ANTHROPIC_MINIMUM),
-            rules => rules,
-        }
-    }
-
-    fn of_family(name: &str, (least, marked): (Option<u64>, bool), explicit: bool) -> Self {
-        let id = name.to_lowercase();
-        let minimum = |default| least.unwrap_or(default);
-        if id.contains("claude") {
-            Rules::Anthropic(minimum(ANTHROPIC_MINIMUM))
-        } else if id.contains("gemini") && explicit {
-            Rules::GeminiExplicit(minimum(GEMINI_MINIMUM))
-        } else if id.contains("gemini") {
-            Rules::GeminiImplicit(minimum(GEMINI_MINIMUM))
-        } else if id.contains("deepseek") {
-            Rules::DeepSeek
-        } else if marked {
-            Rules::OpenAiMarked
-        } else if reads_in_wide_steps(&id) {
-            Rules::OpenAiWideSteps
-        } else {
-            Rules::OpenAiSteps
-        }
-    }
-
-    /// The rules without the model's minimum, as bills name them.
-    pub fn named(self) -> CacheRules {
-        match self {
-            Rules::Anthropic(_) => CacheRules::Anthropic,
-            Rules::OpenAiSteps => CacheRules::OpenaiSteps,
-            Rules::OpenAiWideSteps => CacheRules::OpenaiWideSteps,
-            Rules::OpenAiMarked => CacheRules::OpenaiMarked,
-            Rules::GeminiImplicit(_) => CacheRules::GeminiImplicit,
-            Rules::GeminiExplicit(_) => CacheRules::GeminiExplicit,
-            Rules::DeepSeek => CacheRules::Deepseek,
-            Rules::None => CacheRules::None,
-        }
+            CacheRules::OpenaiMarked => CacheRules::Anthropic,
+            named => named,
+        };
+        Self { named, minimum: minimum(named) }
     }
 
     /// A short description of the rules.
     pub fn about(self) -> &'static str {
-        match self {
-            Rules::Anthropic(_) => {
+        match self.named {
+            CacheRules::Anthropic => {
                 "entries at up to 4 breakpoints, found within 20 blocks, for 5 minutes or an hour \
                  after their last use; writing is charged"
             }
-            Rules::OpenAiSteps => {
+            CacheRules::OpenaiSteps => {
                 "automatic from 1,024 tokens on in steps of 128; taken to live for 10 idle \
                  minutes; writing is free"
             }
-            Rules::OpenAiWideSteps => {
+            CacheRules::OpenaiWideSteps => {
                 "automatic from 1,408 tokens on in steps of 512; taken to live for 10 idle \
                  minutes; writing is free"
             }
-            Rules::OpenAiMarked => {
+            CacheRules::OpenaiMarked => {
                 "entries at the newest message and up to 3 breakpoints, for 30 minutes; writing \
                  is charged"
             }
-            Rules::GeminiImplicit(_) => "automatic, without a promise; taken to live for an hour",
-            Rules::GeminiExplicit(_) => "explicit content, for an hour; storage is charged",
-            Rules::DeepSeek => "automatic, on disk; taken to live for 4 hours; writing is free",
-            Rules::None => "none: the list has no price for reading one",
+            CacheRules::GeminiImplicit => "automatic, without a promise; taken to live for an hour",
+            CacheRules::GeminiExplicit => "explicit content, for an hour; storage is charged",
+            CacheRules::Deepseek => {
+                "automatic, on disk; taken to live for 4 hours; writing is free"
+            }
+            CacheRules::None => "none: the list has no price for reading one",
         }
-    }
-
-    /// Whether only the preamble is cached, as content of its own.
-    pub fn caches_explicit_content(self) -> bool {
-        matches!(self, Rules::GeminiExplicit(_))
     }
 
     /// For how long what is not used stays in the cache; `None` where a request chooses, and
     /// without a cache.
     pub fn life(self) -> Option<SignedDuration> {
-        match self {
-            Rules::OpenAiSteps | Rules::OpenAiWideSteps => Some(Automatic::openai().life),
-            Rules::OpenAiMarked => Some(openai::LIFE),
-            Rules::GeminiImplicit(minimum) => Some(Automatic::gemini(minimum).life),
-            Rules::GeminiExplicit(_) => Some(gemini::LIFE),
-            Rules::DeepSeek => Some(Automatic::deepseek().life),
-            Rules::Anthropic(_) | Rules::None => None,
+        match self.named {
+            CacheRules::OpenaiSteps | CacheRules::OpenaiWideSteps => Some(Automatic::openai().life),
+            CacheRules::OpenaiMarked => Some(openai::LIFE),
+            CacheRules::GeminiImplicit => Some(Automatic::gemini(self.minimum).life),
+            CacheRules::GeminiExplicit => Some(gemini::LIFE),
+            CacheRules::Deepseek => Some(Automatic::deepseek().life),
+            CacheRules::Anthropic | CacheRules::None => None,
         }
     }
 
     /// An empty cache under these rules.
     pub fn cache(self) -> Box<dyn PromptCache> {
-        match self {
-            Rules::Anthropic(minimum) => Box::new(Anthropic::new(minimum)),
-            Rules::OpenAiSteps => Box::new(Automatic::openai()),
-            Rules::OpenAiWideSteps => Box::new(Automatic::openai_wide()),
-            Rules::OpenAiMarked => Box::new(OpenAiMarked::default()),
-            Rules::GeminiImplicit(minimum) => Box::new(Automatic::gemini(minimum)),
-            Rules::GeminiExplicit(minimum) => Box::new(GeminiExplicit::new(minimum)),
-            Rules::DeepSeek => Box::new(Automatic::deepseek()),
-            Rules::None => Box::new(NoCache),
+        match self.named {
+            CacheRules::Anthropic => Box::new(Anthropic::new(self.minimum)),
+            CacheRules::OpenaiSteps => Box::new(Automatic::openai()),
+            CacheRules::OpenaiWideSteps => Box::new(Automatic::openai_wide()),
+            CacheRules::OpenaiMarked => Box::new(OpenAiMarked::default()),
+            CacheRules::GeminiImplicit => Box::new(Automatic::gemini(self.minimum)),
+            CacheRules::GeminiExplicit => Box::new(GeminiExplicit::new(self.minimum)),
+            CacheRules::Deepseek => Box::new(Automatic::deepseek()),
+            CacheRules::None => Box::new(NoCache),
         }
+    }
+}
+
+fn of_family(name: &str, marked: bool, explicit: bool) -> CacheRules {
+    let id = name.to_lowercase();
+    if id.contains("claude") {
+        CacheRules::Anthropic
+    } else if id.contains("gemini") && explicit {
+        CacheRules::GeminiExplicit
+    } else if id.contains("gemini") {
+        CacheRules::GeminiImplicit
+    } else if id.contains("deepseek") {
+        CacheRules::Deepseek
+    } else if marked {
+        CacheRules::OpenaiMarked
+    } else if reads_in_wide_steps(&id) {
+        CacheRules::OpenaiWideSteps
+    } else {
+        CacheRules::OpenaiSteps
+    }
+}
+
+/// The shortest prefix unless the price list gives another number.
+fn minimum(named: CacheRules) -> u64 {
+    match named {
+        CacheRules::Anthropic => ANTHROPIC_MINIMUM,
+        CacheRules::GeminiImplicit | CacheRules::GeminiExplicit => GEMINI_MINIMUM,
+        _ => 0,
     }
 }
 
@@ -171,16 +154,6 @@ impl PromptCache for NoCache {
     fn request(&mut self, prompt: &Prompt, _at: Timestamp) -> Buckets {
         Buckets::up_to(prompt.tokens(), 0, 0, 0)
     }
-
-    fn is_warm(&self, _at: Timestamp) -> bool {
-        false
-    }
-
-    fn lose(&mut self, _left: u64, _shared: u64) {}
-
-    fn share(&mut self, _tokens: u64) {}
-
-    fn renew(&mut self, _at: Timestamp) {}
 }
 
 #[cfg(test)]
@@ -192,13 +165,18 @@ mod tests {
 
     /// Caches that may lose their content at any time.
     const PERISHABLE: [Rules; 6] = [
-        Rules::Anthropic(0),
-        Rules::OpenAiSteps,
-        Rules::OpenAiWideSteps,
-        Rules::OpenAiMarked,
-        Rules::GeminiImplicit(0),
-        Rules::DeepSeek,
+        rules(CacheRules::Anthropic),
+        rules(CacheRules::OpenaiSteps),
+        rules(CacheRules::OpenaiWideSteps),
+        rules(CacheRules::OpenaiMarked),
+        rules(CacheRules::GeminiImplicit),
+        rules(CacheRules::Deepseek),
     ];
+    const EXPLICIT: Rules = rules(CacheRules::GeminiExplicit);
+
+    const fn rules(named: CacheRules) -> Rules {
+        Rules { named, minimum: 0 }
+    }
 
     /// Blocks of 1,000 tokens with breakpoints after the second and the last.
     fn prompt(letters: &str) -> Prompt {
@@ -207,7 +185,7 @@ mod tests {
 
     #[test]
     fn unpriced_model_has_rules_of_its_family_or_by_its_writes() {
-        let of = |name, written| Rules::of_unpriced(name, written).named();
+        let of = |name, written| Rules::of_unpriced(name, written).named;
         assert_eq!(of("my-claude", true), CacheRules::Anthropic);
         assert_eq!(of("my-claude", false), CacheRules::Anthropic);
         assert_eq!(of("local-gemini", false), CacheRules::GeminiImplicit);
@@ -269,7 +247,7 @@ mod tests {
 
     #[test]
     fn explicit_content_survives_restarts_but_use_extends_nothing() {
-        let mut cache = Rules::GeminiExplicit(0).cache();
+        let mut cache = EXPLICIT.cache();
         let preamble = marked("pqab", &[(1, Life::Minutes5)]);
         assert_eq!(cache.request(&preamble, minutes(0)).read, 0);
         cache.lose(0, 0);
@@ -281,37 +259,43 @@ mod tests {
 
     #[test]
     fn every_rule_is_parsed_from_its_name() {
-        let others = [Rules::GeminiExplicit(0), Rules::None];
-        for rules in PERISHABLE.into_iter().chain(others).map(Rules::named) {
+        for rules in PERISHABLE.into_iter().chain([EXPLICIT, Rules::NONE]) {
+            let rules = rules.named;
             let written = serde_json::json!(rules);
             assert_eq!(written, rules.as_str());
             assert_eq!(serde_json::from_value::<CacheRules>(written).unwrap(), rules);
         }
-        assert_eq!(Rules::GeminiImplicit(7).named().as_str(), "gemini-implicit");
+        assert_eq!(CacheRules::GeminiImplicit.as_str(), "gemini-implicit");
         assert!(serde_json::from_value::<CacheRules>("lru".into()).is_err());
     }
 
     #[test]
     fn model_follows_its_family_rules_at_any_provider() {
         let list = PriceList::bundled();
-        let rules = |name: &str, explicit| Rules::of(list.find(name).unwrap(), explicit);
-        assert_eq!(rules("claude-opus-4-6", false), Rules::Anthropic(4_096));
-        assert_eq!(rules("claude-opus-5-5", true), Rules::Anthropic(512));
-        assert_eq!(rules("gpt-5.4", false), Rules::OpenAiSteps);
-        assert_eq!(rules("gpt-5.5", false), Rules::OpenAiWideSteps);
-        assert_eq!(rules("gpt-6.1-sol", false), Rules::OpenAiMarked);
-        assert_eq!(rules("gemini-3.8-flash", false), Rules::GeminiImplicit(4_096));
-        assert_eq!(rules("gemini-3.8-flash", true), Rules::GeminiExplicit(4_096));
-        assert_eq!(rules("deepseek-v4-pro", false), Rules::DeepSeek);
+        let found = |name: &str, explicit| Rules::of(list.find(name).unwrap(), explicit);
+        let rules = |name: &str, explicit| found(name, explicit).named;
+        let minimum = |name: &str, explicit| found(name, explicit).minimum;
+        assert_eq!(rules("claude-opus-4-6", false), CacheRules::Anthropic);
+        assert_eq!(minimum("claude-opus-4-6", false), 4_096);
+        assert_eq!(rules("claude-opus-5-5", true), CacheRules::Anthropic);
+        assert_eq!(minimum("claude-opus-5-5", true), 512);
+        assert_eq!(rules("gpt-5.4", false), CacheRules::OpenaiSteps);
+        assert_eq!(rules("gpt-5.5", false), CacheRules::OpenaiWideSteps);
+        assert_eq!(rules("gpt-6.1-sol", false), CacheRules::OpenaiMarked);
+        assert_eq!(rules("gemini-3.8-flash", false), CacheRules::GeminiImplicit);
+        assert_eq!(minimum("gemini-3.8-flash", false), 4_096);
+        assert_eq!(rules("gemini-3.8-flash", true), CacheRules::GeminiExplicit);
+        assert_eq!(minimum("gemini-3.8-flash", true), 4_096);
+        assert_eq!(rules("deepseek-v4-pro", false), CacheRules::Deepseek);
         let bedrock = list.search("bedrock claude-opus-4-6").find(|m| m.is_priced());
         if let Some(model) = bedrock {
-            assert!(matches!(Rules::of(model, false), Rules::Anthropic(_)), "{}", model.id);
+            assert_eq!(Rules::of(model, false).named, CacheRules::Anthropic, "{}", model.id);
         }
     }
 
     #[test]
     fn unused_cache_is_cold_even_after_renewal() {
-        for rules in PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]) {
+        for rules in PERISHABLE.into_iter().chain([EXPLICIT, Rules::NONE]) {
             let mut cache = rules.cache();
             assert!(!cache.is_warm(minutes(0)), "{rules:?}");
             cache.renew(minutes(0));
@@ -321,7 +305,7 @@ mod tests {
 
     #[test]
     fn uncached_requests_are_billed_in_full() {
-        let mut cache = Rules::None.cache();
+        let mut cache = Rules::NONE.cache();
         for at in [0, 1] {
             let billed = cache.request(&prompt("pq"), minutes(at));
             assert_eq!(billed, Buckets { uncached: 2_000, ..Buckets::default() });
@@ -331,7 +315,7 @@ mod tests {
 
     #[test]
     fn rule_descriptions_state_their_figures_and_charges() {
-        let all = PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]);
+        let all = PERISHABLE.into_iter().chain([EXPLICIT, Rules::NONE]);
         let actual: Vec<&str> = all.map(Rules::about).collect();
         let words: [&[&str]; 8] = [
             &["4 breakpoints", "20 blocks", "5 minutes or an hour", "writing is charged"],
@@ -346,12 +330,5 @@ mod tests {
         for (actual, words) in actual.into_iter().zip(words) {
             words.iter().for_each(|word| assert!(actual.contains(word), "{word}: {actual}"));
         }
-    }
-
-    #[test]
-    fn only_one_rule_caches_explicit_content() {
-        let all = PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]);
-        let explicit: Vec<Rules> = all.filter(|rules| rules.caches_explicit_content()).collect();
-        assert_eq!(explicit, [Rules::GeminiExplicit(0)]);
     }
 }

@@ -30,10 +30,11 @@ pub struct CellKey {
 }
 
 /// The role of a row in the comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowKind {
     /// An ordinary strategy, which takes part in the ranking.
+    #[default]
     Ranked,
     /// A control: printed for orientation, never ranked.
     Control,

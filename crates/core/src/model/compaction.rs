@@ -326,15 +326,6 @@ impl std::ops::AddAssign<&UnusableReplies> for UnusableReplies {
     }
 }
 
-/// Counts the unusable ones among all replies to one strategy at one window.
-pub fn unusable_replies<'a>(replies: impl IntoIterator<Item = &'a ReplyFacts>) -> UnusableReplies {
-    let replies: Vec<&ReplyFacts> = replies.into_iter().collect();
-    let repeated = Repeated::among(replies.iter().copied());
-    let mut found = UnusableReplies::default();
-    replies.into_iter().for_each(|reply| found.add(reply, &repeated));
-    found
-}
-
 #[cfg(test)]
 mod reply_tests {
     use super::*;
@@ -389,6 +380,15 @@ mod unusable_tests {
 
     fn failed(input: u64, why: Unusable) -> ReplyFacts {
         ReplyFacts { text: None, written: 0, unusable: Some(why), ..reply(input, 0) }
+    }
+
+    /// Counts the unusable ones among all replies to one strategy at one window.
+    fn unusable_replies<'a>(replies: impl IntoIterator<Item = &'a ReplyFacts>) -> UnusableReplies {
+        let replies: Vec<&ReplyFacts> = replies.into_iter().collect();
+        let repeated = Repeated::among(replies.iter().copied());
+        let mut found = UnusableReplies::default();
+        replies.into_iter().for_each(|reply| found.add(reply, &repeated));
+        found
     }
 
     fn found(replies: &[ReplyFacts]) -> (u64, u64, Vec<(Unusable, u64)>) {

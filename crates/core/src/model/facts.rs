@@ -316,6 +316,13 @@ impl Cut {
     pub fn key(&self) -> (&str, &str, u32, bool) {
         (&self.dataset, &self.session, self.request, self.recorded)
     }
+
+    /// Number of facts that the newest messages of the same size as an exam's context would have
+    /// kept.
+    pub fn recency(&self, exam: &CutExam) -> usize {
+        let room = exam.tokens_after.saturating_sub(self.preamble_tokens);
+        self.facts.iter().filter(|fact| fact.newest_tokens <= room).count()
+    }
 }
 
 /// The result of a strategy at a cut.
@@ -392,4 +399,11 @@ pub struct CutExam {
     /// The results of the questions at this cut, in the order of their ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionRow>,
+}
+
+impl CutExam {
+    /// Number of facts whose state `counts`.
+    pub fn count(&self, counts: impl Fn(ReferenceState) -> bool) -> usize {
+        self.states.iter().filter(|state| counts(**state)).count()
+    }
 }

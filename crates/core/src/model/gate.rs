@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The finding of one rule on one row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[derive(strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
@@ -16,6 +16,7 @@ pub enum CheckOutcome {
     /// or certain but not large enough.
     Undecided,
     /// The row has no figure for the rule. Missing data never passes.
+    #[default]
     Missing,
     /// The row violates the rule: a measured regression.
     Failed,
@@ -35,7 +36,7 @@ pub enum UndecidedPolicy {
 }
 
 /// One rule applied to one row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// Data set of the row, or `ALL`.
     pub dataset: String,
@@ -64,33 +65,26 @@ pub struct Check {
     pub reason: String,
 }
 
-/// How a figure is compared with a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a figure is compared with a limit, by its sign in a rule; the longer signs first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 pub enum Operator {
-    /// `<`: a figure below the limit is forbidden.
-    Below,
-    /// `<=`: a figure of at most the limit is forbidden.
+    /// A figure of at most the limit is forbidden.
+    #[strum(serialize = "<=")]
     AtMost,
-    /// `>`: a figure above the limit is forbidden.
-    Above,
-    /// `>=`: a figure of at least the limit is forbidden.
+    /// A figure of at least the limit is forbidden.
+    #[strum(serialize = ">=")]
     AtLeast,
+    /// A figure below the limit is forbidden.
+    #[strum(serialize = "<")]
+    Below,
+    /// A figure above the limit is forbidden.
+    #[strum(serialize = ">")]
+    Above,
 }
 
 impl Operator {
     /// All operators, the longer signs first.
-    pub const ALL: [Operator; 4] =
-        [Operator::AtMost, Operator::AtLeast, Operator::Below, Operator::Above];
-
-    /// The sign of the operator in a rule.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Operator::Below => "<",
-            Operator::AtMost => "<=",
-            Operator::Above => ">",
-            Operator::AtLeast => ">=",
-        }
-    }
+    pub const ALL: &'static [Operator] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Whether the rule forbids this figure.
     pub fn holds(self, figure: f64, limit: f64) -> bool {

@@ -184,8 +184,9 @@ pub struct LabelledCase {
     pub group: Option<Arc<str>>,
 }
 
-/// The label of an answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The label of an answer, by its name in files; a score stands there as a number.
+#[derive(Clone, Copy, Debug, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Label {
     /// The answer is right.
     Correct,
@@ -197,19 +198,6 @@ pub enum Label {
     Abstained,
     /// The score that it deserves by a rubric, `0.0..=1.0`.
     Score(f64),
-}
-
-impl Label {
-    /// The lower-case name used in files; a score has none.
-    pub fn as_str(self) -> Option<&'static str> {
-        match self {
-            Label::Correct => Some("correct"),
-            Label::Incorrect => Some("incorrect"),
-            Label::Stale => Some("stale"),
-            Label::Abstained => Some("abstained"),
-            Label::Score(_) => None,
-        }
-    }
 }
 
 /// How a judgement compares with the label.

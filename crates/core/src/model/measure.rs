@@ -94,7 +94,7 @@ pub enum Nature {
 }
 
 /// A measure of a row of the comparison: a column of `summary.csv`.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Measure {
     /// Name of the column, and what gates and comparisons call it.
     pub id: &'static str,
@@ -122,14 +122,6 @@ impl Measure {
         if self.label.is_empty() { self.id } else { self.label }
     }
 }
-
-impl PartialEq for Measure {
-    fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
-    }
-}
-
-impl Eq for Measure {}
 
 /// A number, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -119,6 +119,6 @@ pub use usage::*;
 
 named! {
     Admission AgainstFull Agreement CacheRules CallOutcome CheckOutcome Direction IdentifierClass
-    LatencySource LedgerState ModelRole Outcome QuestionKind ReferenceState Role Source TestOutcome
-    TokensSource Trust Unit Unusable
+    Label LatencySource LedgerState ModelRole Operator Outcome QuestionKind ReferenceState Role
+    Source TestOutcome TokensSource Trust Unit Unusable
 }

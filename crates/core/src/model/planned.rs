@@ -66,7 +66,7 @@ const NAMED: usize = 100;
 
 impl Planned {
     /// Number of planned cells.
-    pub fn len(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         let replayed = self.strategies.iter().map(|strategy| u64::from(strategy.replicates));
         let replayed = replayed.fold(0, u64::saturating_add);
         let of = |session: &PlannedSession| {
@@ -98,11 +98,6 @@ impl Planned {
             at_cuts: at_cuts.into_iter().collect(),
             sessions,
         }
-    }
-
-    /// Whether no cell is planned.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The key and the standing of every cell.
@@ -158,7 +153,7 @@ impl Planned {
     pub fn missing(&self, results: &RunResults) -> Option<Missing> {
         let mut missing = Missing {
             cells: 0,
-            planned_cells: self.len() as usize,
+            planned_cells: self.count() as usize,
             cuts: 0,
             planned_cuts: self.sessions.iter().map(|session| session.cuts.len()).sum(),
             named: Vec::new(),

@@ -163,11 +163,6 @@ impl RunResults {
         self.held.get_key_value(&key).map(SessionResults::of)
     }
 
-    /// Whether there is no result.
-    pub fn is_empty(&self) -> bool {
-        self.held.is_empty() && self.open.is_none()
-    }
-
     /// Every cell, sorted by key.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
         self.held.values().flat_map(|(cells, _)| cells.to_vec())

@@ -2,16 +2,10 @@
 //! standard libraries, dictionary compounds, files that every project has.
 
 use super::lists::{
-    COMMON, EXTENSIONS, FILES, FORMERS, FRAMEWORKS, PACKAGES, STANDARD, STYLE_VALUES, STYLES,
-    SYSTEM,
+    COMMON, FILES, FORMERS, FRAMEWORKS, PACKAGES, STANDARD, STYLE_VALUES, STYLES, SYSTEM,
 };
 use crate::text::IdentifierClass;
 use crate::wording::{capital, uncapital};
-
-/// Whether `word` is an extension that file names end in.
-pub(super) fn is_file_extension(word: &str) -> bool {
-    EXTENSIONS.contains(word)
-}
 
 /// Whether a file has a name that files of any project may have: `mod.rs`, `types.ts`.
 pub fn is_usual_file(name: &str) -> bool {

@@ -33,11 +33,6 @@ impl Normal {
         !value.is_empty() && self.0.contains(&value.0)
     }
 
-    /// Whether both are the same value. Empty texts are not values.
-    pub fn same(&self, other: &Normal) -> bool {
-        !self.is_empty() && self == other
-    }
-
     /// The words, one space between them.
     pub fn as_str(&self) -> &str {
         self.0.trim()
@@ -73,13 +68,6 @@ fn raw_words(text: &str) -> Vec<String> {
     }
     words.push(word);
     words
-}
-
-/// Whether a character belongs to a word: the small raised digits of footnotes
-/// do not.
-#[inline]
-pub fn is_word(c: char) -> bool {
-    c.is_alphanumeric() && !matches!(c, '²' | '³' | '¹' | '\u{2070}'..='\u{209f}')
 }
 
 /// Whether the name that begins with `c` has lost the space before it, as in

@@ -1,8 +1,8 @@
 //! The shapes by which a sequence of characters is recognised as an identifier.
 
 use super::bounded::is_word;
-use super::generic::is_file_extension;
 use super::language::is_in;
+use super::lists::EXTENSIONS;
 use crate::text::IdentifierClass;
 
 /// Class of a whole piece and how many of its bytes belong to it.
@@ -136,7 +136,7 @@ fn is_file_name(body: &str) -> bool {
     body.rsplit_once('.').is_some_and(|(stem, extension)| {
         stem.chars().filter(|&c| is_word(c)).count() >= 2
             && stem.chars().all(|c| is_word(c) || matches!(c, '-' | '.'))
-            && is_file_extension(extension)
+            && EXTENSIONS.contains(extension)
     })
 }
 

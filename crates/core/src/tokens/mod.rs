@@ -83,11 +83,6 @@ impl Counter {
         scale(unscaled, self.factor)
     }
 
-    /// Fewest tokens that a text can have: no token holds parts of two words.
-    pub fn least(&self, text: &str) -> u64 {
-        scale(text.split_whitespace().count() as u64, self.factor)
-    }
-
     /// Texts counted so far.
     pub fn texts(&self) -> u64 {
         self.texts.load(Ordering::Relaxed)
@@ -121,17 +116,6 @@ mod tests {
         assert_eq!(scaled.count("[Old tool result cleared]"), 8);
         assert_eq!(counter.count("hello world"), 2);
         assert_eq!((counter.texts(), scaled.texts()), (3, 3));
-    }
-
-    #[test]
-    fn text_has_at_least_one_token_per_word() {
-        for text in ["", " a  b ", "one two\n\nthree", "¿qué? – 12 345 x=1 // ok", "日本 語"]
-        {
-            for counter in [Counter::default(), Counter::default().scaled(0.5)] {
-                assert!(counter.least(text) <= counter.count(text), "{text}");
-            }
-        }
-        assert_eq!(Counter::default().least("one two\n\nthree"), 3);
     }
 
     #[test]

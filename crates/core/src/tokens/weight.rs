@@ -41,15 +41,9 @@ pub struct Weight {
 impl Weight {
     /// The weight of a message as it is sent.
     pub fn of(message: &Message, counter: &Counter) -> Self {
-        let text = message.sent();
-        let (tokens, units) = (counter.count(&text), units(&text));
-        Self {
-            tokens,
-            units,
-            json_units: json_units(message.role.as_str(), &text, units),
-            tool_tokens: if message.tool_result().is_some() { tokens } else { 0 },
-            messages: 1,
-        }
+        let text = Self::of_text(message.role.as_str(), &message.sent(), counter);
+        let tool_tokens = if message.tool_result().is_some() { text.tokens } else { 0 };
+        Self { tool_tokens, ..text }
     }
 
     /// The weight of a plain text in a role.
@@ -291,13 +285,8 @@ impl WeightTree {
     }
 
     /// Number of weights in the tree.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.nodes.len()
-    }
-
-    /// Whether it has no weights.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
     }
 
     /// Adds one at the end.

@@ -12,9 +12,10 @@ pub fn savers(savers: &[SaverRow], rows: &[&StrategyRow]) -> Vec<String> {
     for saver in savers {
         if !names.contains(&saver.strategy.as_str()) {
             names.push(&saver.strategy);
-            let row = row(rows, saver);
+            let row = beside(rows, saver, &saver.strategy);
             let failure = row.and_then(|row| row.failed.first()).map(String::as_str);
-            let over = full(rows, saver).and_then(StrategyRow::refused_often).unwrap_or(0.0);
+            let full = beside(rows, saver, FULL);
+            let over = full.and_then(StrategyRow::refused_often).unwrap_or(0.0);
             sentences.push(told(saver, row.and_then(kept), failure, over));
         }
     }
@@ -75,16 +76,15 @@ fn billed(money: &SaverSavings, over: f64) -> String {
     }
 }
 
-/// The row of the whole conversation beside it.
-fn full<'a>(rows: &[&'a StrategyRow], saver: &SaverRow) -> Option<&'a StrategyRow> {
-    row(rows, &SaverRow { strategy: FULL.to_owned(), ..saver.clone() })
-}
-
-/// The row of the table over all sessions.
-fn row<'a>(rows: &[&'a StrategyRow], saver: &SaverRow) -> Option<&'a StrategyRow> {
+/// The row of a strategy beside that of a saver, in the table over all sessions.
+fn beside<'a>(
+    rows: &[&'a StrategyRow],
+    saver: &SaverRow,
+    strategy: &str,
+) -> Option<&'a StrategyRow> {
     let same = |row: &&StrategyRow| {
-        (&row.strategy, &row.window, &row.agent_model)
-            == (&saver.strategy, &saver.window, &saver.agent_model)
+        row.strategy == strategy
+            && (&row.window, &row.agent_model) == (&saver.window, &saver.agent_model)
     };
     let mut rows = rows.iter().copied().filter(same);
     let first = rows.next()?;

@@ -103,13 +103,8 @@ impl Cassette {
     }
 
     /// The number of calls in it.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.state().lines.len()
-    }
-
-    /// Whether it has no calls.
-    pub fn is_empty(&self) -> bool {
-        self.state().lines.is_empty()
     }
 
     /// Why no further line can be written, if so.

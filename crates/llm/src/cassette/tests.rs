@@ -149,7 +149,7 @@ fn failures_unrelated_to_the_request_are_not_recorded() {
         let outcome = Err(error);
         assert_eq!(cassette.record(("k", &model(), &call), (outcome.clone(), 1), at()), outcome);
     }
-    assert!(cassette.is_empty());
+    assert_eq!(cassette.count(), 0);
     assert_eq!(fs::read(&path).unwrap(), b"");
 }
 
@@ -180,7 +180,7 @@ fn torn_last_line_is_dropped_and_recorded_again() {
         let folder = folder();
         let path = file(&folder, format!("{whole}\n{}", &torn[..cut]));
         let (cassette, warnings) = opened(&path, Mode::Replay);
-        assert_eq!((cassette.len(), warnings.len()), (1, 1));
+        assert_eq!((cassette.count(), warnings.len()), (1, 1));
         assert!(warnings[0].ends_with("calls.jsonl:2"), "{}", warnings[0]);
 
         record(&opened(&path, Mode::Record).0, "b", "2");
@@ -193,10 +193,10 @@ fn unterminated_last_line_counts_and_next_starts_fresh() {
     let folder = folder();
     let path = file(&folder, written("a", &said("1")));
     let (cassette, warnings) = opened(&path, Mode::Record);
-    assert_eq!((cassette.len(), warnings.len()), (1, 0));
+    assert_eq!((cassette.count(), warnings.len()), (1, 0));
     record(&cassette, "b", "2");
     drop(cassette);
-    assert_eq!(opened(&path, Mode::Replay).0.len(), 2);
+    assert_eq!(opened(&path, Mode::Replay).0.count(), 2);
 }
 
 /// Files merge by concatenation; of two recordings of a call the first in byte order counts.
@@ -210,7 +210,7 @@ fn each_call_is_read_once() {
     ] {
         let folder = folder();
         let (cassette, warnings) = opened(&file(&folder, &lines), Mode::Replay);
-        assert_eq!((cassette.len(), text_of(&cassette, "a").as_deref()), (calls, Some("1")));
+        assert_eq!((cassette.count(), text_of(&cassette, "a").as_deref()), (calls, Some("1")));
         let told = |warning: &String| warning.starts_with("lines 1 and 2 record the same call");
         assert_eq!((warnings.len() == 1, warnings.iter().all(told)), (warned, true), "{lines}");
     }

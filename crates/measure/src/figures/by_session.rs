@@ -85,7 +85,7 @@ pub enum Figure {
 
 impl Figure {
     /// The figure as a number; none of a ratio to nothing.
-    fn number(self) -> Option<f64> {
+    pub(crate) fn number(self) -> Option<f64> {
         match self {
             Figure::One(x) => Some(x),
             Figure::Fraction(of, to) => (to != 0.0).then(|| of / to),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::figures::spec::CellInput;
 use recap_core::model::{
     Agreement, Cell, Cut, CutExam, CutOutcome, CutRow, FULL, NO_SUMMARY, QuestionFacts,
-    QuestionKind, QuestionRow, RIGHT, ReferenceState, SessionFacts, Verdict,
+    QuestionKind, QuestionRow, RIGHT, SessionFacts, Verdict,
 };
 
 /// The exams of a cell's strategy at the cuts of its session, in the order of the cuts. A row that
@@ -32,31 +32,6 @@ pub struct AtCut<'a> {
     pub cut: &'a Cut,
     /// The result of the strategy.
     pub exam: &'a CutExam,
-}
-
-impl AtCut<'_> {
-    /// Number of facts whose state `counts`.
-    pub fn count(&self, counts: impl Fn(ReferenceState) -> bool) -> f64 {
-        self.exam.states.iter().filter(|state| counts(**state)).count() as f64
-    }
-
-    /// Number of facts that the context still contains.
-    pub fn kept(&self) -> f64 {
-        self.count(ReferenceState::is_kept)
-    }
-
-    /// Tokens of messages directly after the cut: the size available to any
-    /// other choice of messages.
-    pub fn room(&self) -> u64 {
-        self.exam.tokens_after.saturating_sub(self.cut.preamble_tokens)
-    }
-
-    /// Number of facts that the newest messages of the same size would have
-    /// kept.
-    pub fn recency(&self) -> f64 {
-        let room = self.room();
-        self.cut.facts.iter().filter(|fact| fact.newest_tokens <= room).count() as f64
-    }
 }
 
 impl<'a> Exams<'a> {

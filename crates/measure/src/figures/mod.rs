@@ -18,24 +18,51 @@ use crate::statistics::pooling::{self, Owner};
 use recap_core::model::Absent;
 use recap_core::packed::{pack, unpack};
 
+/// What cells or sessions contribute to a measure, by kind.
+#[derive(Default)]
+struct Contributed<'a> {
+    /// Figures, and numerators of fractions.
+    ones: Vec<f64>,
+    /// Denominators of fractions.
+    tos: Vec<f64>,
+    /// Projects or developers of what contributes a fraction, where known.
+    owners: Vec<Option<Owner<'a>>>,
+    many: Vec<f64>,
+}
+
+impl<'a> Contributed<'a> {
+    /// Collects them, and the first reason why one is absent. The error is the first one of what
+    /// is unknown.
+    fn of(
+        each: impl Iterator<Item = (Option<Owner<'a>>, Contribution)>,
+    ) -> Result<(Self, Absent), Absent> {
+        let (mut all, mut absent) = (Self::default(), None);
+        for (owner, own) in each {
+            match own {
+                Contribution::One(value) => all.ones.push(value),
+                Contribution::Fraction { of, to } => {
+                    all.ones.push(of);
+                    all.tos.push(to);
+                    all.owners.push(owner);
+                }
+                Contribution::Many(values) => all.many.extend(values),
+                Contribution::Absent(reason) => absent = absent.or(Some(reason)),
+                Contribution::Unknown(reason) => return Err(reason),
+            }
+        }
+        Ok((all, absent.unwrap_or(Absent::NothingMeasured)))
+    }
+}
+
 impl Pool {
     /// The contribution of a session from those of its cells, which are its replicates. It is
     /// unknown if that of one of them is.
     pub(crate) fn over_replicates(self, each: impl Iterator<Item = Contribution>) -> Contribution {
-        let (mut ones, mut tos, mut many) = (Vec::new(), Vec::new(), Vec::new());
-        let mut why = None;
-        for own in each {
-            match own {
-                Contribution::One(value) => ones.push(value),
-                Contribution::Fraction { of, to } => {
-                    ones.push(of);
-                    tos.push(to);
-                }
-                Contribution::Many(values) => many.extend(values),
-                Contribution::Absent(reason) => why = why.or(Some(reason)),
-                Contribution::Unknown(_) => return own,
-            }
-        }
+        let (Contributed { ones, tos, many, .. }, absent) =
+            match Contributed::of(each.map(|own| (None, own))) {
+                Ok(all) => all,
+                Err(unknown) => return Contribution::Unknown(unknown),
+            };
         let figure = match self {
             Pool::Mean | Pool::Sum => mean(ones).map(Contribution::One),
             Pool::Max => ones.into_iter().reduce(f64::max).map(Contribution::One),
@@ -44,7 +71,7 @@ impl Pool {
                 mean(ones).zip(mean(tos)).map(|(of, to)| Contribution::Fraction { of, to })
             }
         };
-        figure.unwrap_or_else(|| Contribution::Absent(why.unwrap_or(Absent::NothingMeasured)))
+        figure.unwrap_or(Contribution::Absent(absent))
     }
 
     /// The figure of a row from those of its sessions, each with its project or developer, or
@@ -54,24 +81,7 @@ impl Pool {
         self,
         sessions: impl Iterator<Item = (Option<Owner<'a>>, Contribution)>,
     ) -> Result<f64, Absent> {
-        let (mut ones, mut tos, mut many, mut units) = (vec![], vec![], vec![], vec![]);
-        let (mut absent, mut unknown) = (None, None);
-        for (owner, own) in sessions {
-            match own {
-                Contribution::One(value) => ones.push(value),
-                Contribution::Fraction { of, to } => {
-                    ones.push(of);
-                    tos.push(to);
-                    units.push((owner, to, of / to));
-                }
-                Contribution::Many(values) => many.extend(values),
-                Contribution::Absent(reason) => absent = absent.or(Some(reason)),
-                Contribution::Unknown(reason) => unknown = unknown.or(Some(reason)),
-            }
-        }
-        if let Some(reason) = unknown {
-            return Err(reason);
-        }
+        let (Contributed { ones, tos, owners, mut many }, absent) = Contributed::of(sessions)?;
         many.sort_by(f64::total_cmp);
         let figure = match self {
             Pool::Percentile(percent) => nearest_rank(&many, percent),
@@ -80,9 +90,13 @@ impl Pool {
             Pool::Sum => Some(ones.iter().sum()),
             Pool::Max => ones.into_iter().reduce(f64::max),
             Pool::RatioOfSums => Some(ones.iter().sum::<f64>() / tos.iter().sum::<f64>()),
-            Pool::AtCuts => Some(pooling::pooled(units).mean()),
+            Pool::AtCuts => {
+                let shares = ones.iter().zip(&tos).map(|(of, to)| (*to, of / to));
+                let units = owners.into_iter().zip(shares);
+                Some(pooling::pooled(units.map(|(owner, (to, share))| (owner, to, share))).mean())
+            }
         };
-        figure.ok_or_else(|| absent.unwrap_or(Absent::NothingMeasured))
+        figure.ok_or(absent)
     }
 }
 

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use crate::ALL;
 use crate::figures::spec::{CellInput, Contribution};
-use recap_billing::pricing::{PriceList, Tariff};
+use recap_billing::pricing::{ModelPrices, PriceList};
 use recap_core::model::{
     Absent, Bill, Buckets, CacheRules, CallBill, Cell, CellRows, Manifest, RECORDED, RequestBill,
     RunResults, SessionFacts,
@@ -22,10 +22,10 @@ use recap_core::model::{
 pub struct Account<'a> {
     /// The tokens of the bill, by bucket.
     pub bill: &'a Bill,
-    /// Tariffs of the requests, by [`RequestBill::model`]; `None`: it has no price.
-    tariffs: Vec<Option<Tariff<'a>>>,
-    /// Tariff of the calls of compactions; `None`: their model has no price.
-    calls: Option<Tariff<'a>>,
+    /// Prices of the requests, by [`RequestBill::model`]; `None`: it has none.
+    requests: Vec<Option<&'a ModelPrices>>,
+    /// Prices of the calls of compactions; `None`: their model has none.
+    calls: Option<&'a ModelPrices>,
     facts: &'a SessionFacts,
     rows: &'a CellRows,
 }
@@ -43,27 +43,19 @@ impl<'a> Account<'a> {
     ) -> Result<Self, Absent> {
         let bill = bill_of(rows, billing_model)?;
         prices.find(&bill.model).map_err(|_| unknown(&bill.model))?;
-        let tariff = |name| prices.find(name).ok().map(|model| model.standard());
-        let tariffs = bill.models().map(tariff).collect();
-        let calls = prices.find(bill.call_model()).ok().map(|model| model.standard());
-        Ok(Account { bill, tariffs, calls, facts, rows })
+        let requests = bill.models().map(|name| prices.priced(name)).collect();
+        Ok(Account { bill, requests, calls: prices.priced(bill.call_model()), facts, rows })
     }
 
     /// The cost of the session in USD: prompts, recorded outputs and the calls
     /// of compactions.
-    pub fn session(&mut self) -> Result<f64, Absent> {
-        let calls = self.compactions()?;
-        Ok(self.requests()?.into_iter().fold(calls, |sum, usd| sum + usd))
-    }
-
-    /// The cost of each request of the session in USD; nothing for what a model without a price
-    /// answered.
-    fn requests(&mut self) -> Result<Vec<f64>, Absent> {
-        let mut usd = vec![0.0; self.facts.requests.len()];
-        let all = self.bill.requests.iter().zip(&self.facts.requests);
-        for (at, (billed, request)) in all.enumerate() {
+    ///
+    /// What a model without a price answered costs nothing here.
+    pub fn session(&self) -> Result<f64, Absent> {
+        let mut usd = self.compactions()?;
+        for (billed, request) in self.bill.requests.iter().zip(&self.facts.requests) {
             if let Some(billed) = billed.as_ref().filter(|billed| self.is_priced(billed)) {
-                usd[at] = self.price(billed, &billed.prompt.billed, request.output, request.at)?;
+                usd += self.price(billed, &billed.prompt.billed, request.output, request.at)?;
             }
         }
         Ok(usd)
@@ -71,57 +63,49 @@ impl<'a> Account<'a> {
 
     /// The cost of the calls of compactions in USD, each at the time of the
     /// next request.
-    pub fn compactions(&mut self) -> Result<f64, Absent> {
-        let mut usd = 0.0;
-        for call in &self.bill.calls {
-            usd += self.call(call)?;
-        }
-        Ok(usd)
+    pub fn compactions(&self) -> Result<f64, Absent> {
+        self.bill.calls.iter().try_fold(0.0, |usd, call| Ok(usd + self.call(call)?))
     }
 
-    fn call(&mut self, call: &CallBill) -> Result<f64, Absent> {
+    fn call(&self, call: &CallBill) -> Result<f64, Absent> {
         let request = self.rows.compactions[call.compaction as usize].begun as usize;
         let at = self.facts.requests.get(request).or(self.facts.requests.last());
         let at = at.map_or(Timestamp::UNIX_EPOCH, |request| request.at);
-        let tariff = self.calls.as_mut().ok_or_else(|| unknown(self.bill.call_model()))?;
-        request_usd(tariff, &call.prompt.billed, (call.output, at), self.bill.call_model())
+        request_usd(self.calls, &call.prompt.billed, (call.output, at), self.bill.call_model())
     }
 
     /// Whether the model of a request has a price.
     pub fn is_priced(&self, request: &RequestBill) -> bool {
-        self.tariffs.get(request.model as usize).is_some_and(Option::is_some)
+        self.prices_of(request).is_some()
     }
 
     /// The price in USD of a prompt that is sent to the model of a request of
     /// the session.
     pub fn price(
-        &mut self,
+        &self,
         like: &RequestBill,
         prompt: &Buckets,
         output: u64,
         at: Timestamp,
     ) -> Result<f64, Absent> {
-        let model = self.bill.model_of(like);
-        let tariff = self.tariffs.get_mut(like.model as usize).and_then(Option::as_mut);
-        let tariff = tariff.ok_or_else(|| unknown(model))?;
-        request_usd(tariff, prompt, (output, at), model)
+        request_usd(self.prices_of(like), prompt, (output, at), self.bill.model_of(like))
+    }
+
+    fn prices_of(&self, request: &RequestBill) -> Option<&'a ModelPrices> {
+        self.requests.get(request.model as usize).copied().flatten()
     }
 }
 
 /// One request in USD, or which price of the model is unknown.
 fn request_usd(
-    tariff: &mut Tariff<'_>,
+    prices: Option<&ModelPrices>,
     prompt: &Buckets,
     (output, at): (u64, Timestamp),
     model: &str,
 ) -> Result<f64, Absent> {
-    tariff.request_usd(prompt, output, at).ok_or_else(|| {
-        if tariff.lacks_storage(prompt) {
-            Absent::Storage(model.to_owned())
-        } else {
-            unknown(model)
-        }
-    })
+    let prices = prices.ok_or_else(|| unknown(model))?;
+    let why = if prices.lacks_storage(prompt) { Absent::Storage } else { Absent::Price };
+    prices.request_usd(prompt, output, at).ok_or_else(|| why(model.to_owned()))
 }
 
 fn unknown(model: &str) -> Absent {

@@ -239,10 +239,7 @@ fn total(pool: Pool, figures: &[Figure]) -> Option<(f64, f64)> {
 
 /// Numbers of sessions with a higher figure in B, and with a lower one.
 fn counts(both: &[Pair<'_, '_>]) -> (u64, u64) {
-    let own = |figure: Figure| match figure {
-        Figure::One(value) => value,
-        Figure::Fraction(of, to) => of / to,
-    };
+    let own = |figure: Figure| figure.number().unwrap_or(f64::NAN);
     let number = |is: fn(f64, f64) -> bool| {
         both.iter().filter(|(_, a, b)| is(own(b.figure), own(a.figure))).count() as u64
     };

@@ -31,6 +31,7 @@ pub(crate) struct RowKey {
 }
 
 /// A row of one data set, session by session.
+#[derive(Default)]
 pub(crate) struct TableRow {
     row_kind: RowKind,
     /// Sessions with a cell that reached its end, by their position in the facts.
@@ -147,7 +148,10 @@ impl<'a> SessionTable<'a> {
                 billing_model: billing_model.clone(),
                 strategy: cell.key.strategy.clone(),
             };
-            let row = self.rows.entry(key).or_insert_with(|| TableRow::new(cell.row_kind));
+            let row = self.rows.entry(key).or_insert_with(|| TableRow {
+                figures: vec![PackedFigures::default(); MEASURES.len()],
+                ..TableRow::default()
+            });
             row.row_kind = cell.row_kind;
             row.failed.extend_from_slice(failed);
             let Some(input) = inputs.first() else { continue };
@@ -221,20 +225,6 @@ impl RunInputs<'_> {
 }
 
 impl TableRow {
-    fn new(row_kind: RowKind) -> Self {
-        TableRow {
-            row_kind,
-            sessions: Vec::new(),
-            figures: vec![PackedFigures::default(); MEASURES.len()],
-            latencies: BTreeSet::new(),
-            failed: Vec::new(),
-            cells: 0,
-            window_tokens: 0,
-            acted: false,
-            replies: UnusableReplies::default(),
-        }
-    }
-
     /// Adds what else is known of a cell.
     fn describe(&mut self, input: &CellInput<'_>) {
         let rows = input.rows;

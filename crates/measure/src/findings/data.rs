@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use recap_core::model::{Finding, SessionFacts};
 use recap_core::text::{counted, grouped};
 
-use super::Evidence;
+use super::{Evidence, most_frequent};
 use crate::statistics::pooling;
 
 pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
@@ -53,12 +53,8 @@ fn left_out(run: &Evidence<'_>) -> Option<Finding> {
         *reasons.entry(reason).or_default() += n;
     }
     reasons.first_key_value()?;
-    let mut records = Vec::from_iter(reasons);
-    // The sort is stable: reasons with equal numbers keep their alphabetical
-    // order.
-    records.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    let each = records.iter().map(|(reason, n)| {
-        format!("{} {}", grouped(*n), reason.strip_suffix(" record").unwrap_or(reason))
+    let each = most_frequent(reasons).into_iter().map(|(reason, n)| {
+        format!("{} {}", grouped(n), reason.strip_suffix(" record").unwrap_or(reason))
     });
     let each = each.collect::<Vec<_>>().join(", ");
     Some(Finding::limit("left_out", format!("records left out on import: {each}")))

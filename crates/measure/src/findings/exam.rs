@@ -29,7 +29,7 @@ fn nothing_compacts(run: &Evidence<'_>) -> Vec<Finding> {
     let largest = |window: &str| {
         // A data set may have windows of its own.
         let here = among_cells(run.results, |cell| {
-            (cell.key.window == window).then(|| cell.key.dataset.clone()).into_iter().collect()
+            (cell.key.window == window).then(|| cell.key.dataset.clone())
         });
         let facts = run.facts.iter().filter(|f| here.contains(&f.dataset));
         facts.flat_map(|f| &f.requests).map(|r| r.tokens_full).max().unwrap_or(0)
@@ -106,9 +106,7 @@ fn small_windows(run: &Evidence<'_>) -> Option<Finding> {
         window != NATIVE
             && (window.ends_with('%') || tokens.is_some_and(|tokens| tokens < SMALLEST_NATIVE))
     };
-    let small = among_cells(run.results, |cell| {
-        is_small(cell).then(|| cell.key.window.clone()).into_iter().collect()
-    });
+    let small = among_cells(run.results, |cell| is_small(cell).then(|| cell.key.window.clone()));
     small.first()?;
     let scaled = "thresholds are scaled to the window, but ";
     let text = format!(

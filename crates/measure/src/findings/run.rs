@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Evidence, among_cells, joined};
+use super::{Evidence, among_cells, joined, most_frequent};
 use crate::figures::rows::Entry;
 use recap_core::model::{
     Answer, Cell, Fallbacks, FilterAnswers, Finding, Primary, QuestionRow, RowKind, Source,
@@ -189,7 +189,7 @@ fn summed_up(run: &Evidence<'_>) -> Option<String> {
     let mut names = among_cells(run.results, |cell| {
         let rows = cell.rows().filter(|_| cell.row_kind != RowKind::Control);
         let wrote = rows.is_some_and(|rows| rows.compactions.iter().any(|c| c.model_calls > 0));
-        wrote.then(|| cell.key.strategy.clone()).into_iter().collect()
+        wrote.then(|| cell.key.strategy.clone())
     });
     for session in run.results.iter() {
         let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
@@ -218,11 +218,10 @@ fn uncalibrated(run: &Evidence<'_>) -> Option<Finding> {
 
 /// Answers without a grade, those with a recovery channel included, by reason (reference §5).
 fn ungraded(run: &Evidence<'_>) -> Option<Finding> {
-    let (mut answers, mut reasons) = (0_usize, BTreeMap::<String, usize>::new());
+    let (mut answers, mut reasons) = (0_usize, BTreeMap::<String, u64>::new());
     for session in run.results.iter() {
         for row in session.cells().iter().flat_map(questions) {
-            let recovered = row.recovered.as_ref().map(|own| &own.answered);
-            for given in row.answered.iter().chain(recovered) {
+            for given in row.graded() {
                 answers += 1;
                 let reason = match (&given.answer, &given.judgement.verdict) {
                     (Answer::Nothing(why), _) => format!("not answered: {why}"),
@@ -233,10 +232,8 @@ fn ungraded(run: &Evidence<'_>) -> Option<Finding> {
             }
         }
     }
-    let missing: usize = reasons.values().sum();
-    let mut reasons = Vec::from_iter(reasons);
-    // The sort is stable: reasons with equal numbers keep their alphabetical order.
-    reasons.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+    let missing: u64 = reasons.values().sum();
+    let reasons = most_frequent(reasons);
     let shown = reasons.iter().take(REASONS).map(|(reason, times)| format!("{times} {reason}"));
     let more = reasons.len().saturating_sub(REASONS);
     let more = (more > 0).then(|| counted(more, "other reason"));

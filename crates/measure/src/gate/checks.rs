@@ -67,19 +67,7 @@ pub fn checked(
 
 /// A check of a rule on a row of this data set, strategy and window, as long as nothing is known.
 pub(super) fn unchecked([dataset, strategy, window]: [String; 3], rule: &Rule) -> Check {
-    Check {
-        dataset,
-        strategy,
-        window,
-        agent_model: String::new(),
-        measure: rule.measure.id.to_owned(),
-        value: None,
-        baseline: None,
-        interval: None,
-        sessions: 0,
-        finding: CheckOutcome::Missing,
-        reason: String::new(),
-    }
+    Check { dataset, strategy, window, measure: rule.measure.id.to_owned(), ..Check::default() }
 }
 
 /// The figure of a row, or why there is none.

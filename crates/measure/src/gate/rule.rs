@@ -1,7 +1,5 @@
 //! A rule: as data, and how it is parsed. The grammar is in the module `gate`.
 
-use std::fmt;
-
 use crate::figures::spec::{Basis, Pool};
 use crate::measures::spec_of;
 use recap_core::model::{Measure, Nature, Unit, catalogue, suggest};
@@ -41,7 +39,8 @@ pub enum Limit {
 }
 
 /// An error in a rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("rule `{rule}`: {problem}")]
 pub struct RuleError {
     /// The rule as typed.
     pub rule: String,
@@ -50,14 +49,6 @@ pub struct RuleError {
     /// How to correct the rule.
     pub help: String,
 }
-
-impl fmt::Display for RuleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rule `{}`: {}", self.rule, self.problem)
-    }
-}
-
-impl std::error::Error for RuleError {}
 
 /// What is wrong with a part of a rule, and how to correct it.
 pub(super) type Wrong = (String, String);
@@ -108,7 +99,7 @@ fn read(text: &str) -> Result<Rule, Wrong> {
         *place = Some(named(words.next().unwrap_or_default(), what)?);
     }
     let sign = |operator: Operator| Some((operator, comparison.strip_prefix(operator.as_str())?));
-    let Some((operator, compared)) = Operator::ALL.into_iter().find_map(sign) else {
+    let Some((operator, compared)) = Operator::ALL.iter().copied().find_map(sign) else {
         return wrong("one of `<`, `<=`, `>` and `>=` is missing", EXAMPLE);
     };
     let limit = limit(measure, operator, compared.trim())?;

@@ -30,8 +30,7 @@ pub(super) const ALL: &[Spec] = &[
         each(input, |exams| Contribution::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
     }),
     // `facts_kept`: share of the facts that the context still contains.
-    at_cuts(catalogue::FACTS_KEPT, Pool::AtCuts, |input| share(input, |at| at.kept()))
-        .with_interval(),
+    at_cuts(catalogue::FACTS_KEPT, Pool::AtCuts, |input| share(input, kept)).with_interval(),
     // `exposed_share`: share of the facts whose recorded text is no longer sent.
     at_cuts(catalogue::EXPOSED_SHARE, Pool::AtCuts, |input| share(input, exposed)),
     // `carried_share`: share of the exposed facts that are carried.
@@ -41,7 +40,7 @@ pub(super) const ALL: &[Spec] = &[
     // `gain_at_cut`: what is kept minus what the newest messages of the same size
     // keep.
     at_cuts(catalogue::GAIN_AT_CUT, Pool::AtCuts, |input| {
-        share(input, |at| at.kept() - at.recency())
+        share(input, |at| kept(at) - at.cut.recency(at.exam) as f64)
     }),
     // `tokens_at_cut`: tokens after the compaction / tokens before it.
     at_cuts(catalogue::TOKENS_AT_CUT, Pool::RatioOfSums, |input| {
@@ -89,12 +88,16 @@ fn facts(exams: &[AtCut<'_>]) -> f64 {
 }
 
 fn exposed(at: &AtCut<'_>) -> f64 {
-    at.count(|state| state != ReferenceState::Verbatim)
+    at.exam.count(|state| state != ReferenceState::Verbatim) as f64
+}
+
+fn kept(at: &AtCut<'_>) -> f64 {
+    at.exam.count(ReferenceState::is_kept) as f64
 }
 
 fn carried(input: &CellInput<'_>) -> Contribution {
     each(input, |exams| {
-        let of = sum(exams, |at| at.count(|state| state == ReferenceState::Carried));
+        let of = sum(exams, |at| at.exam.count(|state| state == ReferenceState::Carried) as f64);
         Contribution::fraction(of, sum(exams, exposed), Absent::NothingExposed)
     })
 }
@@ -110,7 +113,7 @@ fn added(input: &CellInput<'_>) -> Contribution {
         if !places.eq(exams.iter().map(|at| at.cut.key())) {
             return Contribution::Absent(Absent::WithoutSummaryFailed);
         }
-        let added = sum(exams, |at| at.kept()) - sum(without_summary, |at| at.kept());
+        let added = sum(exams, kept) - sum(without_summary, kept);
         Contribution::fraction(added, facts(exams), Absent::NoFacts)
     })
 }

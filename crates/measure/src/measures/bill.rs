@@ -15,10 +15,10 @@ use recap_core::model::{Absent, Buckets, Cell, Measure, RequestBill, catalogue};
 /// The measures of this subject.
 pub(super) const ALL: &[Spec] = &[
     // The bill with the events of the recording's cache. Ranking uses this one.
-    spec(catalogue::COST_USD, |input| known(input.account(), |mut account| account.session())),
+    spec(catalogue::COST_USD, |input| known(input.account(), |account| account.session())),
     // The part of the bill for the calls of compactions.
     spec(catalogue::COMPACTION_COST_USD, |input| {
-        known(input.account(), |mut account| account.compactions())
+        known(input.account(), |account| account.compactions())
     }),
     // An upper estimate of the bill. The recorded agent does not notice what a
     // strategy lost, so the plain bill contains no cost for fetching it again. Here
@@ -66,7 +66,7 @@ fn against<'a>(input: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) 
     let Some(other) = other else { return Contribution::Absent(missing) };
     let beside = || input.account_of(other.rows().ok_or(Absent::NoBill)?);
     let both = input.account().and_then(|own| Ok((own, beside()?)));
-    let (mut own, mut other) = match both {
+    let (own, other) = match both {
         Ok(both) => both,
         Err(reason @ Absent::Price(_)) => return Contribution::Absent(reason),
         Err(reason) => return Contribution::Unknown(reason),
@@ -86,7 +86,7 @@ fn of_requests(input: &CellInput<'_>, tokens: fn(&RequestBill) -> u64) -> Result
 /// Tokens that the agent writes to fetch a result (reference §2).
 const ASKING: u64 = 150;
 
-fn with_refetch(input: &CellInput<'_>, mut account: Account<'_>) -> Result<f64, Absent> {
+fn with_refetch(input: &CellInput<'_>, account: Account<'_>) -> Result<f64, Absent> {
     let mut usd = account.session()?;
     let mut fetched: BTreeMap<u32, u64> = BTreeMap::new();
     for (request, tokens) in reads(input) {

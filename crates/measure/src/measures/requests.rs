@@ -89,7 +89,9 @@ fn sent_in_full(input: &CellInput<'_>) -> f64 {
 fn listed(input: &CellInput<'_>) -> Contribution {
     let mut waits: BTreeMap<u32, f64> = BTreeMap::new();
     for compaction in input.compactions() {
-        let Some(latency) = latency(compaction) else { return not_timed() };
+        let Some(latency) = latency(compaction) else {
+            return Contribution::Unknown(Absent::Latency);
+        };
         let wait = waits.entry(compaction.request).or_default();
         *wait += if compaction.background { 0.0 } else { latency };
     }
@@ -102,10 +104,6 @@ fn listed(input: &CellInput<'_>) -> Contribution {
 /// Latency of a compaction; 0 if no model was called.
 fn latency(compaction: &CompactionRow) -> Option<f64> {
     compaction.latency_ms.or((compaction.model_calls == 0).then_some(0.0))
-}
-
-fn not_timed() -> Contribution {
-    Contribution::Unknown(Absent::Latency)
 }
 
 impl<'a> CellInput<'a> {

@@ -11,6 +11,7 @@ use indexmap::IndexSet;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::findings::most_frequent;
 use crate::statistics::{
     BCA_RESAMPLES, Bounds, FEWEST_FOR_AN_INTERVAL, FEWEST_FOR_RESAMPLES, bca,
     clopper_pearson_upper, t_quantile, wider, within,
@@ -54,10 +55,7 @@ pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
             *reasons.entry(why.to_string()).or_default() += 1;
         }
     }
-    let mut reasons: Vec<(String, u64)> = reasons.into_iter().collect();
-    // The sort is stable: reasons with equal numbers keep their alphabetical
-    // order.
-    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let mut reasons = most_frequent(reasons);
     reasons.truncate(REASONS);
     let mut report = JudgeReport {
         judge: graded.judge.to_owned(),

@@ -333,11 +333,11 @@ fn equal_size_recency_reaches_room_after_the_preamble() {
     let recency = |tokens_after| {
         let facts = [0, 999, 1_000, 1_001].map(|tokens| fact(1, tokens)).to_vec();
         let cut = cut("s", facts).with("a", "vclp", tokens_after);
-        let at = AtCut { cut: &cut, exam: cut.rows[0].exam().unwrap() };
-        (at.room(), at.recency(), at.kept())
+        let exam = cut.rows[0].exam().unwrap();
+        (cut.recency(exam), exam.count(ReferenceState::is_kept))
     };
-    assert_eq!(recency(3_000), (1_000, 3.0, 2.0));
-    assert_eq!(recency(1_500), (0, 1.0, 2.0), "less than the preamble");
+    assert_eq!(recency(3_000), (3, 2));
+    assert_eq!(recency(1_500), (1, 2), "less than the preamble");
 }
 
 #[test]
@@ -364,11 +364,13 @@ fn strategy_has_fitting_exams_of_its_own_replicate() {
     let (own, mut again) = (strategy("s", "a"), strategy("s", "a"));
     again.key.replicate = 1;
     let [own, again] = [own, again].map(|cell| Exams::of(&cell, &cuts, 1));
-    let kept = |exams: &[AtCut<'_>]| exams.iter().map(AtCut::kept).collect::<Vec<f64>>();
-    assert_eq!(kept(&own.own), [3.0]);
-    assert_eq!(kept(&again.own), [2.0]);
-    assert_eq!(kept(&again.without_summary), [0.0]);
-    assert_eq!(kept(&again.full), [4.0]);
+    let kept = |exams: &[AtCut<'_>]| {
+        exams.iter().map(|at| at.exam.count(ReferenceState::is_kept)).collect::<Vec<usize>>()
+    };
+    assert_eq!(kept(&own.own), [3]);
+    assert_eq!(kept(&again.own), [2]);
+    assert_eq!(kept(&again.without_summary), [0]);
+    assert_eq!(kept(&again.full), [4]);
     // Those of the row that does not fit were paid for too.
     let replies = |exams: &Exams<'_>| exams.made().flat_map(|exam| &exam.replies).count();
     assert_eq!((replies(&own), replies(&again)), (4, 2));

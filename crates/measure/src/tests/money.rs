@@ -301,7 +301,7 @@ fn every_call_of_a_compaction_is_billed_once() {
     let cell = sent.build();
     let input = testkit::input(&facts, &cell);
     let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
-    let mut account = input.account().unwrap();
+    let account = input.account().unwrap();
     // 375 uncached at 4, those behind the last request included, and 3.9 for the requests.
     assert!(near(account.compactions().unwrap(), 0.001_5));
     assert!(near(account.session().unwrap(), 0.005_4));

@@ -219,7 +219,7 @@ fn compactor_usd(part: &CutSegment, plan: &Plan, rows: &CellRows) -> Option<f64>
     let call = |call: &CallBill| {
         let begun = rows.compactions[call.compaction as usize].begun as usize;
         let at = requests.get(begun).or(requests.last())?.at;
-        prices?.standard().request_usd(&call.prompt.billed, call.output, at)
+        prices?.request_usd(&call.prompt.billed, call.output, at)
     };
     bill.calls.iter().map(call).sum()
 }

@@ -402,9 +402,9 @@ async fn cut_pays_for_calls_that_led_to_it() {
     assert_eq!(before, again);
     // 2,000 more output tokens for each call; those after the cut are not counted.
     let mut own = plan("claude-code");
-    let mut tariff = own.billing_models[0].prices.as_ref().unwrap().standard();
+    let prices = own.billing_models[0].prices.as_ref().unwrap();
     let at = prepared.facts.requests[0].at;
-    let more = tariff.request_usd(&recap_core::model::Buckets::default(), 2_000, at).unwrap();
+    let more = prices.request_usd(&recap_core::model::Buckets::default(), 2_000, at).unwrap();
     let led = (long - short) / more;
     assert!((led - f64::from(before)).abs() < 1e-6, "{led} {before}");
     let usd = async |plan: &Plan| {

@@ -108,7 +108,7 @@ impl RunRecord {
             return Err(FolderError::Instrument { path, instrument });
         }
         let manifest: Manifest = parsed(path.clone(), &text)?;
-        if manifest.planned.len() > MOST_CELLS {
+        if manifest.planned.count() > MOST_CELLS {
             let problem = format!("it plans more than {MOST_CELLS} cells");
             return Err(FolderError::Line { path, line: 1, problem });
         }

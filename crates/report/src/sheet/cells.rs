@@ -60,8 +60,8 @@ pub(crate) fn requests(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<
                 let billed = bill.and_then(|bill| Some((bill, bill.requests.get(at)?.as_ref()?)));
                 let prompt = billed.map(|(_, billed)| &billed.prompt.billed);
                 let usd = billed.and_then(|(bill, billed)| {
-                    let mut tariff = prices.find(bill.model_of(billed)).ok()?.standard();
-                    tariff.request_usd(&billed.prompt.billed, request.output, request.at)
+                    let prices = prices.find(bill.model_of(billed)).ok()?;
+                    prices.request_usd(&billed.prompt.billed, request.output, request.at)
                 });
                 let facts = request;
                 let row = Request { at, sent, facts, message, bill, prompt, usd, asked, kept };
@@ -161,9 +161,9 @@ fn usd_of_calls(
     prices: &PriceList,
 ) -> Option<f64> {
     let request = facts.requests.get(row.begun as usize).or(facts.requests.last())?;
-    let mut tariff = prices.find(bill.call_model()).ok().filter(|_| !row.at_end)?.standard();
+    let prices = prices.find(bill.call_model()).ok().filter(|_| !row.at_end)?;
     let calls = bill.calls.iter().filter(|call| call.compaction as usize == at);
-    calls.map(|call| tariff.request_usd(&call.prompt.billed, call.output, request.at)).sum()
+    calls.map(|call| prices.request_usd(&call.prompt.billed, call.output, request.at)).sum()
 }
 
 /// A reference of the exam, and what became of it.

@@ -6,8 +6,8 @@ use std::io::{Result, Write};
 use super::{Columns, Field, Sheet};
 use crate::RenderInput;
 use recap_core::model::{
-    Cut, CutExam, CutOutcome, CutRow, Fact, ReferenceState, Repeated, RepeatedTexts,
-    SessionResults, UnusableReplies,
+    Cut, CutExam, CutRow, Fact, ReferenceState, Repeated, RepeatedTexts, SessionResults,
+    UnusableReplies,
 };
 
 /// Columns that stand first in the tables of cuts.
@@ -42,15 +42,12 @@ struct AtCut<'a> {
 impl AtCut<'_> {
     /// Facts of a state.
     fn count(&self, state: ReferenceState) -> Field {
-        let hits = |exam: &CutExam| exam.states.iter().filter(|own| **own == state).count();
-        self.exam.map(hits).into()
+        self.exam.map(|exam| exam.count(|own| own == state)).into()
     }
 
     /// Share of the facts that the newest messages of the same size would have kept.
     fn recency(&self) -> Option<f64> {
-        let room = self.exam?.tokens_after.saturating_sub(self.cut.preamble_tokens);
-        let near = self.cut.facts.iter().filter(|fact| fact.newest_tokens <= room).count();
-        let all = self.cut.facts.len();
+        let (near, all) = (self.cut.recency(self.exam?), self.cut.facts.len());
         (all > 0).then(|| near as f64 / all as f64)
     }
 
@@ -59,13 +56,6 @@ impl AtCut<'_> {
         let mut found = UnusableReplies::default();
         self.exam?.replies.iter().for_each(|reply| found.add(reply, self.repeated));
         Some(found.unusable)
-    }
-
-    fn error(&self) -> Option<&str> {
-        match &self.row.outcome {
-            CutOutcome::Failed { error } => Some(error),
-            CutOutcome::Done(_) => None,
-        }
     }
 }
 
@@ -85,7 +75,7 @@ const OF_CUTS: &Columns<fn(&AtCut<'_>) -> Field> = &[
     ("compactions", |at| at.exam.map(|exam| exam.compactions).into()),
     ("over_window", |at| at.exam.map(|exam| exam.refused.len()).into()),
     ("recorded", |at| at.exam.map(|_| at.cut.recorded).into()),
-    ("error", |at| at.error().into()),
+    ("error", |at| at.row.outcome.error().into()),
     ("unusable", |at| at.unusable().into()),
     // Requests after the cut that are looked at, and all that were still to come.
     ("requests", |at| at.cut.requests.into()),

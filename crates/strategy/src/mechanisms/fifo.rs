@@ -132,7 +132,7 @@ impl Groups {
 
     /// Adds the messages that were appended since the last run.
     fn read_on(&mut self, context: &Context) {
-        for index in self.weights.len() as MessageIndex..context.seen_count() {
+        for index in self.weights.count() as MessageIndex..context.seen_count() {
             self.weights.push(Weight::default());
             if context.contains(EntryId::message(index)) {
                 let at = group(context, index) as usize;

@@ -30,18 +30,8 @@ pub fn is_stop(word: &str) -> bool {
 }
 
 /// Whether a word is one of a list of words with spaces between.
-///
-/// The list is searched as a text, since most words that are asked for stand in
-/// none.
 pub fn is_in(list: &str, word: &str) -> bool {
-    let (listed, word) = (list.as_bytes(), word.as_bytes());
-    let ends = |byte: Option<&u8>| byte.is_none_or(|b| *b == b' ');
-    let Some(first) = word.first().filter(|_| !word.contains(&b' ')) else { return false };
-    memchr::memchr_iter(*first, listed).any(|at| {
-        ends(at.checked_sub(1).map(|before| &listed[before]))
-            && listed[at..].starts_with(word)
-            && ends(listed.get(at + word.len()))
-    })
+    list.split(' ').any(|listed| listed == word)
 }
 
 /// Kana, Han with its extensions, and hangul: scripts whose words are compared
@@ -102,16 +92,12 @@ pub fn stem(word: &str) -> String {
     with_stem(word, str::to_owned)
 }
 
-/// Whether a word has a stem that is not itself.
-fn is_stemmed(word: &str) -> bool {
-    word.len() > 3 && word.is_ascii()
-}
-
 /// Hands out the stem of a lower-case word. Texts repeat their words, so that
 /// those that came last are looked up.
 pub fn with_stem<T>(word: &str, read: impl FnOnce(&str) -> T) -> T {
     let word = BASES.get(word).copied().unwrap_or(word);
-    if !is_stemmed(word) {
+    // Such a word is its own stem.
+    if word.len() <= 3 || !word.is_ascii() {
         return read(word);
     }
     if word.len() > LONGEST {

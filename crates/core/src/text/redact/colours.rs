@@ -21,10 +21,7 @@ impl Uncoloured {
             Regex::new(&format!(r"{escape}\[[0-9;?]{{0,24}}[A-Za-z]")).expect("it is valid")
         });
         // Most texts have none.
-        if !["\u{1b}[", "1b[", "1B[", "\\033[", "\\e[", "^[["]
-            .iter()
-            .any(|mark| whole.contains(mark))
-        {
+        if !CODE.is_match(whole) {
             return None;
         }
         let (mut text, mut codes) = (String::with_capacity(whole.len()), Vec::new());
@@ -36,7 +33,7 @@ impl Uncoloured {
             codes.push((text.len(), left_out));
         }
         text.push_str(&whole[done..]);
-        (left_out > 0).then_some(Self { text, codes })
+        Some(Self { text, codes })
     }
 
     /// Where a range of the text stands in the whole text, codes inside it included.

@@ -14,13 +14,6 @@ static NAME: Pattern = pattern!(
     r"|api_?key|(?:access|auth|api|refresh|bot|session)?_?token|secret(?:_?key)?|private_?key)$"
 );
 
-/// A column of a table that holds secrets.
-struct Secrets {
-    /// Its place among the cells of a row.
-    at: usize,
-    passwords: bool,
-}
-
 /// Finds secrets below the names of columns.
 pub(super) fn columns(text: &str, spans: &mut Vec<Range<usize>>) {
     let mut at = 0;
@@ -33,11 +26,11 @@ pub(super) fn columns(text: &str, spans: &mut Vec<Range<usize>>) {
             continue;
         }
         let Some((cut, heads)) = heads(text, &line, line_at(text, at)) else { continue };
+        // The places of columns that hold secrets, and whether these are passwords.
         let names = heads.iter().enumerate().filter_map(|(at, head)| {
-            let name = NAME.captures(&text[head.clone()])?;
-            Some(Secrets { at, passwords: name.get(1).is_some() })
+            Some((at, NAME.captures(&text[head.clone()])?.get(1).is_some()))
         });
-        let names: Vec<Secrets> = names.collect();
+        let names: Vec<(usize, bool)> = names.collect();
         if names.is_empty() {
             continue;
         }
@@ -49,9 +42,9 @@ pub(super) fn columns(text: &str, spans: &mut Vec<Range<usize>>) {
             if cells.len() != heads.len() && !rule {
                 break;
             }
-            for column in &names {
-                let held = cells.get(column.at).filter(|cell| column.holds(&text[(*cell).clone()]));
-                spans.extend(held.cloned());
+            for &(at, password) in &names {
+                let held = |cell: &&Range<usize>| is_secret(&text[(*cell).clone()], password);
+                spans.extend(cells.get(at).filter(held).cloned());
             }
             at = next;
         }
@@ -63,14 +56,13 @@ static NAMED: Pattern = pattern!(
     r"(?i)(?:pass[a-z]{0,6}|pwd|pw|senha|clave|api_?key|token|secret|private_?key)(?-u:\b)"
 );
 
-impl Secrets {
-    fn holds(&self, value: &str) -> bool {
-        let Makeup { digits, letters, signs, changes } = Makeup::of(value);
-        let made = value.len() >= 12 && letters >= 2 && (digits >= 2 || changes >= 3);
-        let chosen = value.len() >= 6 && letters >= 2 && (digits > 0 || signs || changes >= 2);
-        let stands_in = value.contains(' ') || is_filler(value) || is_template(value);
-        !stands_in && (made || self.passwords && chosen)
-    }
+/// Whether a cell of such a column holds a secret.
+fn is_secret(value: &str, password: bool) -> bool {
+    let Makeup { digits, letters, signs, changes } = Makeup::of(value);
+    let made = value.len() >= 12 && letters >= 2 && (digits >= 2 || changes >= 3);
+    let chosen = value.len() >= 6 && letters >= 2 && (digits > 0 || signs || changes >= 2);
+    let stands_in = value.contains(' ') || is_filler(value) || is_template(value);
+    !stands_in && (made || password && chosen)
 }
 
 /// How the cells of a row are told apart.

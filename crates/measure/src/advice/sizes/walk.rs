@@ -298,9 +298,6 @@ impl<'a> Step<'a> {
     }
 
     fn rates_of(&self, prompt: f64) -> Rates {
-        if !self.bill.prices.depends_on_size() {
-            return self.bill.rates;
-        }
         self.bill.prices.rates(&Moment { prompt_tokens: prompt as u64, at: self.at })
     }
 
