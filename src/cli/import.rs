@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
@@ -46,6 +47,9 @@ pub struct Arguments {
     reading: inputs::ReadOptions,
 }
 
+/// How often the spinner moves.
+const STEP: Duration = Duration::from_millis(100);
+
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let only = only(&arguments.format)?;
     let sidechains = arguments.sidechains;
@@ -53,13 +57,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let export = if arguments.to == "native" { Export::Native } else { Export::OpenAiChat };
     let options = ImportOptions { load, export, redact: arguments.redact };
     let spinner = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
-    let mut progress = |count: usize| {
-        if let Some(spinner) = &spinner {
-            spinner.set_message(counted(count, "session"));
-            spinner.tick();
-        }
-    };
-    let imported = import(&arguments.files, &arguments.out, &options, &mut progress);
+    spinner.iter().for_each(|spinner| spinner.enable_steady_tick(STEP));
+    let imported = import(&arguments.files, &arguments.out, &options);
     spinner.iter().for_each(ProgressBar::finish_and_clear);
     let imported = imported.map_err(twice)?;
     say(&imported);

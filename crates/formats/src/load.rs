@@ -9,7 +9,7 @@ use recap_datasets::BUNDLED;
 use super::error::{DatasetError, Problem};
 use super::format::{Description, Format, Head, MAX_HEAD, Tried, describe};
 use super::formats::FORMATS;
-use super::gathered::{Gathered, Sink, stem_of};
+use super::gathered::{Gathered, stem_of};
 use super::native::{self, CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, read_card};
 use super::source::{FIRST, HEAD, Source};
 use super::walk::{self, Found, Subagents};
@@ -47,11 +47,9 @@ pub fn load_files(
     let mut gathered = Gathered::default();
     for file in files {
         let shown = file.display().to_string();
-        gathered
-            .or_set_aside(&shown, |gathered| read_into(gathered, file, options).map(|_| true))
-            .map_err(|error| vec![error.to_string()])?;
+        gathered.or_set_aside(&shown, |gathered| read_into(gathered, file, options).map(|_| true));
     }
-    if gathered.index.is_empty() {
+    if gathered.sessions.is_empty() {
         return Err(gathered.set_aside);
     }
     gathered.warn_of_set_aside();
@@ -99,8 +97,8 @@ fn load_native(
 ///
 /// # Errors
 /// As [`load`].
-pub(super) fn read_into<S: Sink>(
-    gathered: &mut Gathered<S>,
+pub(super) fn read_into(
+    gathered: &mut Gathered,
     input: &Path,
     options: &LoadOptions,
 ) -> Result<String, DatasetError> {
@@ -164,8 +162,8 @@ fn known_formats() -> String {
     names.join(", ")
 }
 
-fn read_folder<S: Sink>(
-    gathered: &mut Gathered<S>,
+fn read_folder(
+    gathered: &mut Gathered,
     root: &Path,
     options: &LoadOptions,
 ) -> Result<String, DatasetError> {
@@ -178,7 +176,7 @@ fn read_folder<S: Sink>(
         let own = [CARD_FILE, SESSIONS_FILE, QUESTIONS_FILE];
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
-    let (mut others, before) = (Vec::new(), gathered.index.len());
+    let (mut others, before) = (Vec::new(), gathered.sessions.len());
     gathered.relations.open = true;
     gathered.subagents = Subagents::among(&found);
     for file in &found {
@@ -188,8 +186,9 @@ fn read_folder<S: Sink>(
                 true
             }
             SESSIONS_FILE if native => gathered.file(file, options, Some(&native::FORMAT))?,
-            _ => gathered
-                .or_set_aside(&file.relative, |gathered| gathered.file(file, options, None))?,
+            _ => {
+                gathered.or_set_aside(&file.relative, |gathered| gathered.file(file, options, None))
+            }
         };
         if !read {
             others.push(file.relative.as_str());
@@ -197,14 +196,14 @@ fn read_folder<S: Sink>(
     }
     for deferred in gathered.relations.close() {
         let Some(file) = found.iter().find(|file| file.relative == deferred) else { continue };
-        gathered.or_set_aside(&file.relative, |gathered| gathered.file(file, options, None))?;
+        gathered.or_set_aside(&file.relative, |gathered| gathered.file(file, options, None));
     }
     let shown = root.display().to_string();
-    if gathered.index.len() == before && !gathered.set_aside.is_empty() {
+    if gathered.sessions.len() == before && !gathered.set_aside.is_empty() {
         let problem = Problem::NoneReadable(gathered.set_aside.join("; "));
         return Err(DatasetError::whole(shown, problem));
     }
-    if gathered.index.len() == before {
+    if gathered.sessions.len() == before {
         return Err(DatasetError::whole(shown, no_session(gathered, found.len())));
     }
     // Files of questions are read together with their chat.
@@ -220,7 +219,7 @@ fn read_folder<S: Sink>(
 }
 
 /// The problem of a folder of so many files without a session.
-fn no_session<S: Sink>(gathered: &Gathered<S>, files: usize) -> Problem {
+fn no_session(gathered: &Gathered, files: usize) -> Problem {
     let looks = gathered
         .first_unknown
         .as_ref()
@@ -260,7 +259,7 @@ fn open_session(
     }
 }
 
-impl<S: Sink> Gathered<S> {
+impl Gathered {
     /// Reads a file of a folder; returns whether it was a session.
     fn file(
         &mut self,
