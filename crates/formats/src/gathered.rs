@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Dataset;
 use super::draft::{Draft, check, mend};
 use super::error::{DatasetError, Problem};
 use super::native;
@@ -10,6 +9,7 @@ use super::questions::{self, Placed};
 use super::relations::Relations;
 use super::source::Source;
 use super::walk::Subagents;
+use super::{Dataset, LoadOptions};
 use recap_core::model::{MessageIndex, Question, SIDECHAIN, Session, SidechainRequest, Usage};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
@@ -66,6 +66,8 @@ impl Aside {
 /// The sessions and questions of a data set that is being read.
 #[derive(Default)]
 pub(super) struct Gathered {
+    /// How the inputs are read.
+    pub(super) options: LoadOptions,
     pub(super) sessions: Vec<Entry>,
     pub(super) warnings: Vec<String>,
     pub(super) files: Vec<(String, String)>,
@@ -97,8 +99,12 @@ pub(super) struct Entry {
 }
 
 impl Gathered {
-    /// Takes the next session of a file. Sessions of subagents may be sessions of their own
-    /// (`apart`), and nothing may be mended of what this program wrote (`strict`).
+    pub(super) fn new(options: LoadOptions) -> Gathered {
+        Gathered { options, ..Gathered::default() }
+    }
+
+    /// Takes the next session of a file. Nothing may be mended of what this program wrote
+    /// (`strict`).
     ///
     /// # Errors
     /// The first rule of sessions that it breaks.
@@ -107,7 +113,6 @@ impl Gathered {
         relative: &str,
         mut draft: Draft,
         source: &Source<'_>,
-        apart: bool,
         strict: bool,
     ) -> Result<(), DatasetError> {
         if self.relations.defers(relative, &draft) {
@@ -124,7 +129,7 @@ impl Gathered {
         }
         settle(&mut draft.session);
         match self.relations.starter(&draft) {
-            Some(starter) if apart => {
+            Some(starter) if self.options.sidechains => {
                 starter.children += 1;
                 let id = &self.sessions[starter.at].session.id;
                 draft.session.id = format!("{id}{SIDECHAIN}{}", starter.children);

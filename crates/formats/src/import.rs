@@ -57,9 +57,9 @@ pub fn import(
     options: &ImportOptions,
 ) -> Result<Imported, DatasetError> {
     options.export.refuse_existing(folder)?;
-    let mut gathered = Gathered::default();
+    let mut gathered = Gathered::new(options.load);
     for input in inputs {
-        read_into(&mut gathered, input, &options.load)?;
+        read_into(&mut gathered, input)?;
     }
     gathered.card = gathered.card.filter(|_| inputs.len() == 1);
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());

@@ -10,10 +10,10 @@ use std::path::Path;
 
 use super::draft::Draft;
 use super::error::{DatasetError, Problem};
-use super::format::{Format, Head, Read, Take, Tried};
+use super::format::{Format, Head, Take, Tried};
 use super::import::Export;
 use super::source::{Source, parse};
-use super::{Dataset, LoadOptions, questions};
+use super::{Dataset, questions};
 use recap_core::model::Session;
 
 /// Name of the file that describes the data set.
@@ -29,14 +29,14 @@ pub(super) const FORMAT: Format = Format {
     describe: "recap's own sessions (JSON lines, as `recap import` writes them)",
     tried: Tried::Own,
     sniff,
-    read: Read::Each(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
     head.has(&["/id /messages/0/blocks"])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     while let Some((line, text)) = source.next_line()? {
         let read = parse::<Session>(text);
         let session = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;

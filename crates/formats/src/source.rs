@@ -12,6 +12,7 @@ use regex::Captures;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value as Json;
 
+use super::LoadOptions;
 use super::error::{DatasetError, Problem};
 use super::format::{Head, is_spread};
 use super::gathered::stem_of;
@@ -55,6 +56,8 @@ pub struct Source<'a> {
     /// What the sessions take that were handed on.
     listed: Held,
     warnings: Vec<String>,
+    /// How it is read.
+    pub(super) options: LoadOptions,
     /// How far it, and archives within it, may unpack.
     pub(super) allowance: Allowance,
     /// The path of the file that is read, and when it was last written.
@@ -86,7 +89,7 @@ impl Origin {
 }
 
 impl<'a> Source<'a> {
-    /// Reads `inner`, which may unpack to so many bytes; errors show `name`, and sessions
+    /// Reads `inner`; errors show `name`, and sessions
     /// without an id of their own are named after `stem`.
     ///
     /// # Errors
@@ -95,9 +98,9 @@ impl<'a> Source<'a> {
         name: &str,
         stem: &str,
         inner: impl Read + 'a,
-        max_unpacked: Option<u64>,
+        options: LoadOptions,
     ) -> Result<Self, DatasetError> {
-        let allowance = Allowance { bytes: max_unpacked };
+        let allowance = Allowance { bytes: options.max_unpacked };
         let input = Unpacking::open(Box::new(inner), allowance)
             .map_err(|source| DatasetError::whole(name, Problem::Io { action: "read", source }))?;
         Ok(Source {
@@ -112,6 +115,7 @@ impl<'a> Source<'a> {
             each: KEPT,
             listed: Held::default(),
             warnings: Vec::new(),
+            options,
             allowance,
             origin: None,
             beside: Vec::new(),
@@ -128,18 +132,15 @@ impl<'a> Source<'a> {
         (path.is_file() && path != *origin).then_some(path)
     }
 
-    /// Opens a file, which may unpack to so many bytes.
+    /// Opens a file.
     ///
     /// # Errors
     /// What the system refuses to open or to read.
-    pub(super) fn open(
-        path: &Path,
-        max_unpacked: Option<u64>,
-    ) -> Result<Source<'static>, DatasetError> {
+    pub(super) fn open(path: &Path, options: LoadOptions) -> Result<Source<'static>, DatasetError> {
         let shown = path.display().to_string();
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         let file = std::fs::File::open(path).map_err(|error| unreadable(path, error))?;
-        let source = Source::new(&shown, stem_of(&name), file, max_unpacked)?;
+        let source = Source::new(&shown, stem_of(&name), file, options)?;
         Ok(Source { origin: Some(Origin::of(path)), ..source })
     }
 
@@ -702,7 +703,7 @@ mod tests {
     #[test]
     fn blank_lines_of_a_log_take_no_memory() {
         let blanks = std::io::repeat(b'\n').take(16 << 20);
-        let mut log = Source::new("x", "x", b"{}\n".chain(blanks), None).unwrap();
+        let mut log = Source::new("x", "x", b"{}\n".chain(blanks), LoadOptions::default()).unwrap();
         assert_eq!(log.next_line().unwrap(), Some((1, "{}\n")));
         assert_eq!(log.next_line().unwrap(), None);
         assert!(log.buffer.capacity() <= HEAD, "{}", log.buffer.capacity());

@@ -33,7 +33,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Aider chat history (Markdown, .aider.chat.history.md)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::Each(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -41,7 +41,7 @@ fn sniff(head: &Head) -> bool {
     text.starts_with(START)
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let stem = source.stem().to_owned();
     let text = source.text()?;
     let text = text.trim_start_matches('\u{feff}');

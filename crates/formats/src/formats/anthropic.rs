@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Anthropic Messages requests (JSON, a log of many, or a list of messages as Cline, Roo and Kilo keep it)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -32,7 +32,7 @@ fn sniff(head: &Head) -> bool {
     head.any(is_own) && !head.any(is_of_amp)
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let (mut requests, mut drafts) = (Requests::default(), Vec::new());
     let stem = source.stem().to_owned();
     source.each_value(|line, value| match value {
@@ -53,7 +53,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         }
     })?;
     drafts.extend(requests.sessions(source)?);
-    Ok(drafts)
+    drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 fn request(value: Json) -> Result<Request, Problem> {

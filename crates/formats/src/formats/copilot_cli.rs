@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Copilot CLI session (JSON lines, ~/.copilot/session-state/*/events.jsonl)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -27,7 +27,7 @@ fn sniff(head: &Head) -> bool {
     head.has(&[kinds])
 }
 
-fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     // Every log has the same name, in a folder that is named after its session.
     let stem = source.stem().to_owned();
     let id = source.folder().filter(|_| stem == "events").map_or(stem.clone(), str::to_owned);
@@ -40,7 +40,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         let event = Fields(event);
         let reader = match agent_of(&event) {
             None => &mut main,
-            Some(_) if !options.sidechains => {
+            Some(_) if !source.options.sidechains => {
                 aside += 1;
                 continue;
             }
@@ -64,12 +64,13 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     main.leave_out("sidechain record", aside);
     main.leave_out("torn last line", source.take_torn());
     let project = main.session.project.clone();
-    let agents = agents.into_iter().map(|agent| {
+    take(source, main)?;
+    for agent in agents {
         let mut draft = agent.finish();
         draft.session.project.clone_from(&project);
-        draft
-    });
-    Ok([main].into_iter().chain(agents).collect())
+        take(source, draft)?;
+    }
+    Ok(())
 }
 
 #[derive(Default)]

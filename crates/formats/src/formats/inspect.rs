@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Inspect log (*.eval, or JSON)",
     tried: Tried::On { files: 9, compared: "messages, calls with results, requests, tokens" },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -27,7 +27,7 @@ fn sniff(head: &Head) -> bool {
     head.has(&["/eval /status"]) || packed
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let is_archive = source.head(HEAD)?.starts_with(ZIP.as_bytes());
     let mut reader = Reader { stem: source.stem().to_owned(), ..Reader::default() };
     if is_archive {
@@ -43,7 +43,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         drop(text);
         source.whole(reader.log(Fields(log)))?;
     }
-    Ok(reader.drafts)
+    reader.drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 #[derive(Default)]

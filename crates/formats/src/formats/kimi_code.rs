@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Kimi Code session (JSON lines, ~/.kimi-code/sessions/*/*/agents/*/wire.jsonl)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 /// Whether a record of this kind holds nothing which is sent, or what other records say.
@@ -58,7 +58,7 @@ fn sniff(head: &Head) -> bool {
     ])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     // Every session has files of the same names, in folders of its own.
     let path = Path::new(source.name()).parent().unwrap_or(Path::new(""));
     let name = |path: Option<&Path>| Some(path?.file_name()?.to_str()?.to_owned());
@@ -92,7 +92,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     if let Some(last) = drafts.last_mut() {
         last.recorded_id = main.filter(|_| is_main);
     }
-    Ok(drafts)
+    drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 #[derive(Default)]

@@ -23,16 +23,15 @@ pub(super) const FORMAT: Format = Format {
     describe: "LoCoMo conversations with questions (a JSON list, as in locomo10.json)",
     tried: Tried::On { files: 1, compared: "conversations, turns, questions by category" },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
     head.has(&["/0/conversation/speaker_a"])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let samples: Vec<Sample> = source.document()?;
-    let mut drafts = Vec::new();
     for (n, sample) in samples.into_iter().enumerate() {
         let id = sample.sample_id.clone();
         let id = id.unwrap_or_else(|| format!("{}-{}", source.stem(), n + 1));
@@ -41,10 +40,10 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         if draft.session.messages.is_empty() {
             source.warn(format!("conversation {id} has no turns and was left out"));
         } else {
-            drafts.push(draft);
+            take(source, draft)?;
         }
     }
-    Ok(drafts)
+    Ok(())
 }
 
 /// Adds the name of the conversation to a problem: the document has no usable lines.

@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "OpenAI chat messages (JSON list, object with messages, JSON lines, tau-bench runs)",
     tried: Tried::On { files: 1, compared: "messages, calls with results; 100 runs of tau-bench" },
     sniff,
-    read: Read::Each(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -37,7 +37,7 @@ fn sniff(head: &Head) -> bool {
     head.any(|record| (is_chat(record) || is_exchange(record)) && !is_other(record))
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut reader = Reader::default();
     let mut requests = Requests::default();
     if source.is_document()? {

@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
         compared: "messages, results, largest prompt, what its compactions kept; no store of OpenClaw",
     },
     sniff,
-    read: Read::Each(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -27,7 +27,7 @@ fn sniff(head: &Head) -> bool {
         ])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     if source.is_database()? {
         return read_store(source, take);
     }
@@ -262,8 +262,8 @@ fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), Datase
     let mut listed: Vec<Listed> = Vec::new();
     let mut known = FxHashSet::default();
     let events = database.rows(&SESSIONS).and_then(|mut rows| {
-        rows.each(None, |row| {
-            let id = row.needed("session_id")?;
+        rows.each(None, |mut row| {
+            let id: String = row.need("/session_id")?;
             if known.insert(id.clone()) {
                 listed.push(Listed { id, parent: None, own: Json::Null });
             }
@@ -272,18 +272,12 @@ fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), Datase
         database.rows(&EVENTS)
     });
     let mut events = source.whole(events)?;
-    read_sessions(source, listed, &LoadOptions::default(), take, |listed| {
+    read_sessions(source, listed, take, |listed| {
         let mut entries = Vec::new();
-        events.each(Some(&listed.id), |row| {
-            let text = match row.text("event_json")? {
-                Some(text) => text,
-                None => database
-                    .unpack(row.bytes("event_zstd")?)
-                    .map_err(|problem| row.problem("event_zstd", problem))?,
-            };
-            let read = read_entry(&text);
-            let entry = read.map_err(|problem| row.problem("event_json", problem))?;
-            let line = u64::try_from(row.integer("seq").unwrap_or_default()).unwrap_or_default();
+        events.each(Some(&listed.id), |mut row| {
+            let text: Option<String> = row.first(&["/event_json", "/event_zstd"])?;
+            let entry = read_entry(&text.unwrap_or_default())?;
+            let line = row.0["seq"].as_u64().unwrap_or_default();
             entries.push(Entry { line, ..entry });
             Ok(())
         })?;

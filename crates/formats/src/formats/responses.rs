@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "OpenAI Responses requests (JSON, a log of many, or a list of items as the Agents SDK keeps it)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -32,7 +32,7 @@ fn sniff(head: &Head) -> bool {
     head.any(|record| is_it(record) || is_item(record))
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut log = Log::default();
     log.requests.is_itemised = true;
     source.each_value(|line, value| match line {
@@ -43,7 +43,8 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         let messages = std::mem::take(&mut log.loose);
         log.requests.add(Request { messages, ..Request::default() });
     }
-    log.requests.sessions(source)
+    let drafts = log.requests.sessions(source)?;
+    drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 /// Whether a record can only be a request to this API, or its response.

@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Conversations with a role and a text a turn (ShareGPT, MemoryBank and the like)",
     tried: Tried::On { files: 4, compared: "conversations and messages, by hand" },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -49,7 +49,7 @@ fn sniff(head: &Head) -> bool {
     head.any(|record| is_talk(record) || is_list(record) || is_keyed(record))
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let stem = source.stem().to_owned();
     let (mut drafts, mut number) = (Vec::new(), 0);
     source.each_value(|line, value| {
@@ -62,7 +62,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         }
         Ok(())
     })?;
-    Ok(drafts)
+    drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 /// A document is a conversation, a list of them, or an object with one a field.

@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "SWE-agent or mini-swe-agent trajectory (JSON, *.traj)",
     tried: Tried::On { files: 4, compared: "messages, calls with results, requests" },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -37,10 +37,11 @@ pub(super) fn is_mini(record: &Json) -> bool {
             || record.pointer("/info/mini_version").is_some_and(Json::is_string))
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let document: Json = source.document()?;
     if is_mini(&document) {
-        return Mini::read(source, document);
+        let drafts = Mini::read(source, document)?;
+        return drafts.into_iter().try_for_each(|draft| take(source, draft));
     }
     let mut trajectory = Fields(document);
     let history = source.whole(trajectory.need::<Vec<Json>>("/history"))?;
@@ -67,7 +68,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let info = trajectory.0.get("info").unwrap_or(&Json::Null);
     draft.session.totals.extend(stated(info, draft.session.model.clone()));
     draft.leading_system_to_preamble();
-    Ok(vec![draft])
+    take(source, draft)
 }
 
 /// The name of the call that stands for a command in a fence.

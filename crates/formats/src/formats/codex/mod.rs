@@ -23,14 +23,14 @@ pub(super) const FORMAT: Format = Format {
         compared: "calls with results, requests, sums of prompts and outputs, largest prompt, compactions",
     },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
     head.has(&["/type=session_meta|response_item|event_msg|turn_context|compacted /payload"])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut reader = Reader { draft: Draft::named(source.stem()), ..Reader::default() };
     source.keeps_of_each(0);
     source.each_record(parse::<Json>, |line, record| {
@@ -46,7 +46,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
              begin with what it adds"
         ));
     }
-    Ok(vec![reader.finish()])
+    take(source, reader.finish())
 }
 
 /// Whether a compaction's record is that of the one before, written again: no model

@@ -17,14 +17,14 @@ pub(super) const FORMAT: Format = Format {
         compared: "messages, calls with results, requests, largest prompt, sum of outputs",
     },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
     head.has(&["/sessionId /projectHash"])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut log = Log::default();
     log.draft.session.id = source.stem().to_owned();
     if source.is_document()? {
@@ -43,7 +43,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     }
     let draft = source.whole(Reader::default().read(log))?;
     warn_of_branches(source, &draft, ABANDONED);
-    Ok(vec![draft])
+    take(source, draft)
 }
 
 #[derive(Default)]

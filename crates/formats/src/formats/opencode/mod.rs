@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
         compared: "messages, requests, calls with results, largest prompt, compactions; no store",
     },
     sniff,
-    read: Read::Each(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -40,13 +40,9 @@ fn sniff(head: &Head) -> bool {
         || store::is_store(head)
 }
 
-fn read(
-    source: &mut Source<'_>,
-    options: &LoadOptions,
-    take: &mut Take<'_>,
-) -> Result<(), DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     if source.is_database()? {
-        return store::read(source, options, take);
+        return store::read(source, take);
     }
     let export = source.document()?;
     let draft = source.whole(exported(source.stem(), Fields(export)))?;

@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
         compared: "messages, calls with results, requests, sum of prompts; 2 runs, none of V1",
     },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -38,10 +38,10 @@ fn sniff(head: &Head) -> bool {
     ]) || v1::is_it(head)
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let (head, _) = source.read_head(HEAD)?;
     if v1::is_it(&head) {
-        return newer(source, &head);
+        return newer(source, &head, take);
     }
     let stem = source.stem().to_owned();
     if head.first_char() == Some('[') || head.spread {
@@ -49,7 +49,8 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             history @ Json::Array(_) => serde_json::json!({ "history": history }),
             run => run,
         };
-        return Ok(vec![source.whole(run_of(run, &stem, None))?]);
+        let draft = source.whole(run_of(run, &stem, None))?;
+        return take(source, draft);
     }
     source.keeps_of_each(2 * size_of::<Draft>() as u64 + KEPT);
     let (mut read, mut number) = (Vec::new(), 0);
@@ -65,11 +66,11 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     {
         only.session.id = stem;
     }
-    Ok(read)
+    read.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 /// The events of one session of V1.
-fn newer(source: &mut Source<'_>, head: &Head) -> Result<Vec<Draft>, DatasetError> {
+fn newer(source: &mut Source<'_>, head: &Head, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut reader = v1::Reader::named(source.stem());
     if head.first_char() == Some('[') {
         for event in source.document::<Vec<Json>>()? {
@@ -82,7 +83,8 @@ fn newer(source: &mut Source<'_>, head: &Head) -> Result<Vec<Draft>, DatasetErro
             source.keep(kept)?;
         }
     }
-    Ok(vec![source.whole(reader.read())?])
+    let draft = source.whole(reader.read())?;
+    take(source, draft)
 }
 
 /// A run: one line of an evaluation's output. Without an id it is named as given.
