@@ -169,9 +169,9 @@ impl Draft {
         self.push(message, line);
     }
 
-    /// Appends the result of the newest call with this id. A second result, or
+    /// Appends the result of the newest call with this id as a turn. A second result, or
     /// one whose call is not in the recording, is left out and counted.
-    pub(super) fn result(&mut self, call: &str, result: ResultText, outcome: Outcome) {
+    pub(super) fn result(&mut self, call: &str, result: ResultText, turn: Turn) {
         let Some(newest) = self.newest_call(call).map(str::to_owned) else {
             self.leave_out("tool result whose call is not in the recording", 1);
             return;
@@ -180,9 +180,9 @@ impl Draft {
             self.leave_out("second result of a tool call", 1);
             return;
         }
-        let id = self.free_id(outcome.id);
-        let message = self.result_message(id, newest, result, outcome.is_error, outcome.at);
-        self.push(message, outcome.line);
+        let id = self.free_id(turn.id);
+        let message = self.result_message(id, newest, result, turn.at);
+        self.push(message, turn.line);
     }
 
     /// A message with one tool result.
@@ -191,10 +191,9 @@ impl Draft {
         id: String,
         call: String,
         result: ResultText,
-        is_error: bool,
         at: Option<Timestamp>,
     ) -> Message {
-        let ResultText { text, images, others } = result;
+        let ResultText { text, images, is_error, others } = result;
         others.into_iter().for_each(|reason| self.leave_out(reason, 1));
         let block = Block::ToolResult { call, text, images, is_error };
         Message::new(id, Role::Tool, at, vec![block])
@@ -419,15 +418,6 @@ impl Turn {
         let text = text.into();
         self.blocks.extend((!text.is_empty()).then_some(Block::Reasoning { text }));
     }
-}
-
-/// How a call ended.
-#[derive(Default)]
-pub(super) struct Outcome {
-    pub(super) id: Option<String>,
-    pub(super) is_error: bool,
-    pub(super) at: Option<Timestamp>,
-    pub(super) line: Option<u64>,
 }
 
 /// Bytes of the text of a block.
@@ -742,10 +732,10 @@ mod tests {
                 serde_json::json!("{\"a\":1}"),
             ));
             draft.turn(turn);
-            draft.result("c", text("4210"), Outcome::default());
+            draft.result("c", text("4210"), Turn::new(Role::Tool));
         }
-        draft.result("c", text("again"), Outcome::default());
-        draft.result("d", text("?"), Outcome::default());
+        draft.result("c", text("again"), Turn::new(Role::Tool));
+        draft.result("d", text("?"), Turn::new(Role::Tool));
         draft.turn(Turn::new(Role::User));
         draft.finish();
         check(&draft).unwrap();

@@ -39,27 +39,13 @@ fn sniff(head: &Head) -> bool {
 fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     while let Some((line, text)) = source.next_line()? {
         let read = parse::<Session>(text);
-        let session = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
+        let session = read.map_err(|problem| source.error(Some(line), problem))?;
         source.weigh()?;
         source.list()?;
         take(source, Draft::of_line(session, line))?;
     }
     // A data set is not a live log: an incomplete session means a broken file.
     source.torn_error().map_or(Ok(()), Err)
-}
-
-/// Says "unknown role" where serde says "unknown variant".
-fn name_role(problem: Problem) -> Problem {
-    match &problem {
-        Problem::Shape { at, message } if at.ends_with(".role") => {
-            let role = message.strip_prefix("unknown variant `");
-            match role.and_then(|rest| rest.split_once('`')) {
-                Some((role, _)) => Problem::UnknownRole(role.to_owned()),
-                None => problem,
-            }
-        }
-        _ => problem,
-    }
 }
 
 /// Reads a card.

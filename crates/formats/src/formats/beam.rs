@@ -141,7 +141,7 @@ fn add_questions(
     let kind =
         kind_of(name).ok_or_else(|| Problem::shape(name, "not one of the ten question types"))?;
     let questions: Vec<WireQuestion> =
-        from_json(&questions).map_err(|problem| problem.within(name))?;
+        from_json(&questions).map_err(|problem| below(name, problem))?;
     for (n, question) in questions.into_iter().enumerate() {
         let evidence = evidence(&question.source_chat_ids, places, draft);
         draft.questions.push(Question {

@@ -213,7 +213,8 @@ pub(super) fn below(pointer: &str, problem: Problem) -> Problem {
         Problem::Shape { at, message } if at.starts_with('[') => {
             Problem::Shape { at: format!("{place}{at}"), message }
         }
-        other => other.within(format_args!("{place}.")),
+        Problem::Shape { at, message } => Problem::Shape { at: format!("{place}.{at}"), message },
+        other => other,
     }
 }
 
@@ -255,7 +256,6 @@ pub(crate) enum Part {
         /// The tool's name, where that stands for the call's id.
         name: Option<String>,
         result: ResultText,
-        is_error: bool,
     },
     /// What a tool of the provider gave back within the response.
     Served(String),
@@ -360,8 +360,10 @@ fn part(mut part: Fields) -> Result<Part, Problem> {
         "tool_result" => Part::Result {
             call: Some(part.need("/tool_use_id")?),
             name: None,
-            result: part.result("/content")?,
-            is_error: part.take("/is_error")?.unwrap_or(false),
+            result: ResultText {
+                is_error: part.take("/is_error")?.unwrap_or(false),
+                ..part.result("/content")?
+            },
         },
         "server_tool_use" | "mcp_tool_use" => {
             let (name, input) = (part.need::<String>("/name")?, part.take::<Json>("/input")?);
@@ -398,17 +400,19 @@ fn is_image(kind: &str) -> bool {
     matches!(kind, "image" | "image_url" | "input_image")
 }
 
-/// Text and picture count of a tool result, and its parts that are neither.
+/// What a tool gave back: its text, the number of its pictures, whether the call failed, and the
+/// kinds of its other parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct ResultText {
     pub(crate) text: String,
     pub(crate) images: u32,
+    pub(crate) is_error: bool,
     pub(crate) others: Vec<String>,
 }
 
 impl ResultText {
     pub(crate) fn new(text: impl Into<String>, images: u32) -> ResultText {
-        ResultText { text: text.into(), images, others: Vec::new() }
+        ResultText { text: text.into(), images, ..ResultText::default() }
     }
 
     /// Adds a text part. Parts are separated by a line feed, since a model sees

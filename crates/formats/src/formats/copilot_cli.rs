@@ -110,8 +110,7 @@ impl Reader {
             }
             "user.message" => return self.said(turn(Role::User), data),
             "tool.execution_complete" => {
-                let outcome = Outcome { id, at, line: Some(line), ..Outcome::default() };
-                return self.result(outcome, data);
+                return self.result(turn(Role::Tool), data);
             }
             "system.notification" => {
                 let mut turn = turn(Role::System);
@@ -228,7 +227,7 @@ impl Reader {
         }
     }
 
-    fn result(&mut self, outcome: Outcome, mut data: Fields) -> Result<(), Problem> {
+    fn result(&mut self, turn: Turn, mut data: Fields) -> Result<(), Problem> {
         let call: String = data.need("/toolCallId")?;
         let success = data.take("/success")?.unwrap_or(false);
         let returned: Option<String> = data.take("/result/content")?;
@@ -236,8 +235,8 @@ impl Reader {
         let pictures: Option<Vec<Json>> = data.take("/result/binaryResultsForLlm")?;
         let images = pictures.iter().flatten().filter(|one| image(one).is_some()).count();
         self.close();
-        let text = ResultText::new(text, images as u32);
-        self.draft.result(&call, text, Outcome { is_error: !success, ..outcome });
+        let result = ResultText { is_error: !success, ..ResultText::new(text, images as u32) };
+        self.draft.result(&call, result, turn);
         Ok(())
     }
 

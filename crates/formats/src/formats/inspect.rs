@@ -295,12 +295,15 @@ impl Calls {
         let role = role(&said.role).ok_or_else(|| Problem::UnknownRole(said.role.clone()))?;
         if role == Role::Tool {
             let images = said.parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
-            let result = ResultText::new(said.text(), images as u32);
+            let result = ResultText {
+                is_error: said.error.is_some(),
+                ..ResultText::new(said.text(), images as u32)
+            };
             let lacks = || Problem::shape("messages", "a tool result lacks `tool_call_id`");
             let call = said.call.ok_or_else(lacks)?;
             let at = self.ended.get(&call).copied();
             let call = draft.newest_call(&call).unwrap_or(&call).to_owned();
-            return Ok(draft.result_message(id, call, result, said.error.is_some(), at));
+            return Ok(draft.result_message(id, call, result, at));
         }
         let mut blocks = draft.blocks(said.parts);
         blocks.extend(draft.blocks(said.calls));

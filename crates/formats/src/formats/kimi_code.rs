@@ -343,10 +343,10 @@ impl Reader {
     /// What a call gave back: content, whether it failed, and a note.
     fn result(&mut self, call: &str, mut own: Fields, content: &str) -> Result<(), Problem> {
         let mut result = own.result(content)?;
-        let is_error = own.take("/isError")?.unwrap_or(false);
+        result.is_error = own.take("/isError")?.unwrap_or(false);
         let note: Option<String> = own.take("/note")?;
         self.close();
-        let status = match (is_error, result.text.trim().is_empty() && result.images == 0) {
+        let status = match (result.is_error, result.text.trim().is_empty() && result.images == 0) {
             (true, _) => FAILED,
             (false, true) => EMPTY,
             _ => "",
@@ -354,14 +354,13 @@ impl Reader {
         let parts = [status, &result.text, note.as_deref().unwrap_or_default()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         result.text = parts.join("\n");
-        self.answered(call, result, is_error);
+        self.answered(call, result);
         Ok(())
     }
 
-    fn answered(&mut self, call: &str, result: ResultText, is_error: bool) {
+    fn answered(&mut self, call: &str, result: ResultText) {
         let at = self.draft.next_index();
-        let outcome = Outcome { id: None, is_error, at: self.at, line: Some(self.line) };
-        self.draft.result(call, result, outcome);
+        self.draft.result(call, result, self.turn(Role::Tool));
         if self.draft.next_index() > at {
             self.context.push((Some(at), false));
         }
@@ -386,8 +385,8 @@ impl Reader {
             if !self.pending.contains(&call) {
                 continue;
             }
-            let text = format!("{FAILED}\n{INTERRUPTED}");
-            self.answered(&call, ResultText::new(text, 0), true);
+            let failed = ResultText::new(format!("{FAILED}\n{INTERRUPTED}"), 0);
+            self.answered(&call, ResultText { is_error: true, ..failed });
         }
     }
 

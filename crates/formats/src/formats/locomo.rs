@@ -50,7 +50,7 @@ fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError
 fn within(id: &str, problem: Problem) -> Problem {
     match problem {
         Problem::Inconsistent(what) => Problem::Inconsistent(format!("{id}: {what}")),
-        other => other.within(format_args!("{id}.")),
+        other => below(id, other),
     }
 }
 
@@ -116,7 +116,7 @@ fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), P
         let at = date.as_ref().and_then(Json::as_str).and_then(time);
         draft.leave_out("session date that cannot be read", u64::from(at.is_none()));
         let turns: Vec<Turn> = from_json(&turns)
-            .map_err(|problem| problem.within(format_args!("conversation.session_{n}")))?;
+            .map_err(|problem| below(&format!("conversation.session_{n}"), problem))?;
         for turn in turns {
             let role = match &turn.speaker {
                 speaker if *speaker == assistant => Role::Assistant,

@@ -214,7 +214,7 @@ impl Reader {
                 let call =
                     self.answered_by(message.take("/tool_call_id")?, message.take("/name")?)?;
                 let result = message.result("/content")?;
-                return Ok(self.draft.result_message(id, call, result, false, None));
+                return Ok(self.draft.result_message(id, call, result, None));
             }
             _ => role_of(role)?,
         };

@@ -689,5 +689,5 @@ fn result(message: &Json, content: &Json) -> Part {
         other => ResultText::new(text_of(other), 0),
     };
     let name = text_at(message, "name").map(str::to_owned);
-    Part::Result { call: call.map(str::to_owned), name, result, is_error }
+    Part::Result { call: call.map(str::to_owned), name, result: ResultText { is_error, ..result } }
 }

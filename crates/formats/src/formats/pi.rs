@@ -136,8 +136,8 @@ impl Reader {
             "toolResult" => {
                 let (call, result) = (message.need("/toolCallId")?, message.result("/content")?);
                 let is_error = message.take("/isError")?.unwrap_or(false);
-                let message =
-                    self.draft.result_message(entry.name(), call, result, is_error, entry.at);
+                let result = ResultText { is_error, ..result };
+                let message = self.draft.result_message(entry.name(), call, result, entry.at);
                 self.draft.push(message, entry.line);
             }
             "bashExecution" if message.take("/excludeFromContext")? == Some(true) => {

@@ -10,7 +10,7 @@
 use serde_json::json;
 
 use super::anthropic::entry;
-use super::content::{ChatMessage, Part, body_of, joined, result, texts};
+use super::content::{ChatMessage, Part, body_of, each, joined, result, texts};
 use super::exchange::{Calls, Request, Requests};
 use super::prelude::*;
 use crate::format::has_all;
@@ -143,10 +143,12 @@ impl Log {
 }
 
 fn messages_of(items: Vec<Json>) -> Result<Vec<ChatMessage>, Problem> {
-    let read = |(at, item)| {
-        message_of(item).map_err(|problem: Problem| problem.within(format_args!("input[{at}].")))
-    };
-    items.into_iter().enumerate().map(read).collect()
+    let mut messages = Vec::with_capacity(items.len());
+    each(items, "/input", |_, Fields(item)| {
+        messages.push(message_of(item)?);
+        Ok(())
+    })?;
+    Ok(messages)
 }
 
 /// The texts of the instructions; of an item that is no message of texts, its JSON.
@@ -249,8 +251,8 @@ fn other_result(item: &Json) -> Part {
     let is_picture = output.get("type").is_some_and(|kind| kind == "computer_screenshot");
     let is_error = item.get("status").is_some_and(|status| status == "failed");
     let text = if is_picture { String::new() } else { text_of(output) };
-    let result = ResultText::new(text, u32::from(is_picture));
-    Part::Result { call: call.map(str::to_owned), name: None, result, is_error }
+    let result = ResultText { is_error, ..ResultText::new(text, u32::from(is_picture)) };
+    Part::Result { call: call.map(str::to_owned), name: None, result }
 }
 
 /// A call that the provider carries out itself, perhaps with what came of it: its id names
@@ -267,8 +269,7 @@ fn hosted(kind: &str, mut item: Fields) -> Result<ChatMessage, Problem> {
     parts.extend(output.map(|output| Part::Result {
         call: id,
         name: Some(name),
-        result: ResultText::new(text_of(&output), 0),
-        is_error,
+        result: ResultText { is_error, ..ResultText::new(text_of(&output), 0) },
     }));
     Ok(ChatMessage::new(Role::Assistant, parts))
 }
@@ -293,7 +294,7 @@ fn output(call: Option<String>, output: Json) -> Result<Part, Problem> {
         None => result(content)?,
     };
     let is_error = success == Some(false) || of_shell.is_some_and(|(_, code)| code != 0);
-    Ok(Part::Result { call, name: None, result, is_error })
+    Ok(Part::Result { call, name: None, result: ResultText { is_error, ..result } })
 }
 
 /// What a shell wrote, with its exit code. In files of 2025 its result is JSON within the

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use super::content::{ChatMessage, Part, chat_usage, each, joined};
+use super::content::{ChatMessage, Part, chat_usage, each, joined, list};
 use super::exchange::{Calls, Request, Requests};
 use super::openai_chat::time;
 use super::prelude::*;
@@ -107,7 +107,7 @@ impl Reader {
     }
 
     fn text(&mut self, id: String, role: Role, said: ResultText) {
-        let ResultText { text, images, others } = said;
+        let ResultText { text, images, others, .. } = said;
         others.into_iter().for_each(|reason| self.draft.leave_out(reason, 1));
         let mut blocks = vec![Block::Text { text }];
         blocks.extend((0..images).map(|_| Block::Image { media_type: None }));
@@ -115,7 +115,7 @@ impl Reader {
     }
 
     fn result(&mut self, id: String, call: String, result: ResultText) {
-        let message = self.draft.result_message(id, call, result, false, None);
+        let message = self.draft.result_message(id, call, result, None);
         self.draft.push(message, None);
     }
 
@@ -185,12 +185,8 @@ impl Mini {
         let model = document.pointer("/info/config/model/model_name").and_then(Json::as_str);
         let mut mini = Mini { model: model.map(str::to_owned), ..Mini::default() };
         let messages = document.get_mut("messages").map(Json::take).unwrap_or_default();
-        let messages = messages.as_array().into_iter().flatten();
-        for (at, message) in messages.enumerate() {
-            let read = mini.message(message);
-            let within = |problem: Problem| problem.within(format_args!("messages[{at}]."));
-            source.whole(read.map_err(within))?;
-        }
+        let read = each(list(messages), "/messages", |_, message| mini.message(&message.0));
+        source.whole(read)?;
         let left = std::mem::take(&mut mini.said);
         mini.request(Request { messages: left, ..Request::default() });
         let mut drafts = mini.requests.sessions(source)?;
@@ -293,7 +289,7 @@ impl Mini {
             let images = own.parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
             let result = ResultText::new(text, images as u32);
             let name = Some(COMMAND.to_owned());
-            let result = Part::Result { call: None, name, result, is_error: false };
+            let result = Part::Result { call: None, name, result };
             own = ChatMessage::new(Role::Tool, vec![result]);
         }
         self.said.push(own);

@@ -19,7 +19,6 @@ struct PlacedResult {
     record: usize,
     id: String,
     result: ResultText,
-    is_error: bool,
 }
 
 /// Builds one session out of the records at `members`; those of a sidechain
@@ -138,9 +137,9 @@ impl<'a> Builder<'a> {
             let whole = parts.len() == 1;
             let results = parts.extract_if(.., |part| matches!(part, Part::Result { .. }));
             for (n, part) in results.enumerate() {
-                let Part::Result { call, result, is_error, .. } = part else { continue };
+                let Part::Result { call, result, .. } = part else { continue };
                 let id = if whole { uuid.clone() } else { format!("{uuid}#{}", n + 1) };
-                let placed = PlacedResult { record: at, id, result, is_error };
+                let placed = PlacedResult { record: at, id, result };
                 self.results.entry(call.unwrap_or_default()).or_default().push(placed);
             }
         }
@@ -335,9 +334,9 @@ impl<'a> Builder<'a> {
         let index = self.draft.next_index();
         self.used.entry(placed.record).or_insert(index);
         let record = &self.records[placed.record];
-        let PlacedResult { id, result, is_error, .. } = placed;
+        let PlacedResult { id, result, .. } = placed;
         let (at, call) = (record.header.timestamp, call.to_owned());
-        let message = self.draft.result_message(id, call, result, is_error, at);
+        let message = self.draft.result_message(id, call, result, at);
         self.draft.push(message, record.line);
     }
 

@@ -217,14 +217,12 @@ impl Reader {
                     self.call(line, at, id, name, written)?;
                 }
                 // Tools that the provider itself runs have no id.
-                Part::Result { call, result, is_error, .. } => {
-                    match call.or_else(|| self.unnamed.take()) {
-                        Some(call) => self.result(line, at, call, result, is_error)?,
-                        None => {
-                            self.draft.leave_out("tool result without the id of its call", 1);
-                        }
+                Part::Result { call, result, .. } => match call.or_else(|| self.unnamed.take()) {
+                    Some(call) => self.result(line, at, call, result)?,
+                    None => {
+                        self.draft.leave_out("tool result without the id of its call", 1);
                     }
-                }
+                },
                 Part::Compacted => self.draft.leave_out("compaction item", 1),
                 other => {
                     if let Some(block) = self.draft.block(other) {
@@ -384,8 +382,7 @@ impl Reader {
         line: u64,
         at: Option<Timestamp>,
         call: String,
-        text: ResultText,
-        failed: bool,
+        result: ResultText,
     ) -> Result<(), Problem> {
         if !self.calls.contains_key(&call) {
             return Err(Problem::ResultWithoutCall(call));
@@ -397,7 +394,7 @@ impl Reader {
             open.answered = true;
         }
         let id = format!("line-{line}");
-        let message = self.draft.result_message(id, call, text, failed, at);
+        let message = self.draft.result_message(id, call, result, at);
         self.draft.push(message, line);
         Ok(())
     }

@@ -293,17 +293,13 @@ impl Reader {
         let at = time(&mut state, "/time/end")?;
         let result = self
             .result(state, is_last)?
-            .map(|(result, is_error)| self.draft.result_message(own, call, result, is_error, at));
+            .map(|result| self.draft.result_message(own, call, result, at));
         Ok((block, result))
     }
 
-    /// The result, and whether the tool failed. A call that is still running
-    /// has no result.
-    fn result(
-        &mut self,
-        mut state: Fields,
-        is_last: bool,
-    ) -> Result<Option<(ResultText, bool)>, Problem> {
+    /// The result. A call that is still running has none.
+    fn result(&mut self, mut state: Fields, is_last: bool) -> Result<Option<ResultText>, Problem> {
+        let failed = |text| ResultText { is_error: true, ..ResultText::new(text, 0) };
         let status: String = state.need("/status")?;
         Ok(match status.as_str() {
             "completed" => {
@@ -313,17 +309,17 @@ impl Reader {
                 let pictures = mimes.filter(|mime| mime.starts_with("image/")).count();
                 let others = files.len() - pictures;
                 self.draft.leave_out("file part without text", others as u64);
-                Some((ResultText::new(output, pictures as u32), false))
+                Some(ResultText::new(output, pictures as u32))
             }
             "error" => {
                 let is_cut = state.take("/metadata/interrupted")? == Some(Json::Bool(true));
                 let partial = state.text("/metadata/output").filter(|_| is_cut);
                 let text = partial.map(str::to_owned).or(state.take("/error")?);
                 let missing = || Problem::shape("parts", "a part of type tool lacks `error`");
-                Some((ResultText::new(text.ok_or_else(missing)?, 0), true))
+                Some(failed(text.ok_or_else(missing)?))
             }
             "pending" | "running" if is_last => None,
-            "pending" | "running" => Some((ResultText::new(INTERRUPTED, 0), true)),
+            "pending" | "running" => Some(failed(INTERRUPTED.to_owned())),
             other => {
                 let message = format!("unknown status `{other}` of a tool call");
                 return Err(Problem::shape("parts", message));

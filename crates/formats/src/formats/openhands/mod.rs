@@ -296,9 +296,9 @@ impl Reader {
         let images = event.pictures("/extras/image_urls")? as u32;
         match call {
             Some(call) => {
-                let (id, result) =
-                    (event.name(self.draft.next_index()), ResultText::new(text, images));
-                let message = self.draft.result_message(id, call, result, failed, event.at);
+                let id = event.name(self.draft.next_index());
+                let result = ResultText { is_error: failed, ..ResultText::new(text, images) };
+                let message = self.draft.result_message(id, call, result, event.at);
                 self.view.add(event.id, self.draft.next_index());
                 self.draft.push(message, self.line);
             }

@@ -308,11 +308,10 @@ impl Reader {
         self.parts(&mut turn, event.own.take("/extended_content")?)?;
         let text = format!("{head}{}", recap_core::model::sent(&turn.blocks));
         let pictures = turn.blocks.iter().filter(|block| matches!(block, Block::Image { .. }));
-        let result = ResultText::new(text, pictures.count() as u32);
+        let result = ResultText { is_error, ..ResultText::new(text, pictures.count() as u32) };
         let call: String = event.own.take("/tool_call_id")?.unwrap_or_default();
         let at = self.draft.next_index();
-        let (id, line) = (event.id.clone(), event.line);
-        self.draft.result(&call, result, Outcome { id, is_error, at: event.at, line });
+        self.draft.result(&call, result, event.turn(Role::Tool));
         self.add(at, event.id.into_iter().collect());
         Ok(())
     }
