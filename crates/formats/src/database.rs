@@ -476,8 +476,7 @@ pub(super) fn read_sessions(
         let mut drafts: Vec<Draft> = Vec::new();
         for (place, &at) in tree.iter().enumerate() {
             let Some(listed) = sessions.get(at) else { continue };
-            let draft = read(listed)
-                .and_then(|draft| check(&draft).map(|()| draft).map_err(|(_, problem)| problem));
+            let draft = read(listed).and_then(|draft| check(&draft.session).map(|()| draft));
             let mut draft = match draft {
                 Ok(draft) => draft,
                 Err(problem @ Problem::Unpacked(_)) => return Err(source.error(None, problem)),

@@ -118,14 +118,14 @@ impl Gathered {
         if self.relations.defers(relative, &draft) {
             return Ok(());
         }
-        if let Err((line, problem)) = check(&draft) {
+        if let Err(problem) = check(&draft.session) {
             // Questions name messages by their ids.
             let strict = strict || !draft.questions.is_empty();
             if strict || problem.kind().is_none() {
-                return Err(source.error(line, problem));
+                return Err(source.error(draft.line, problem));
             }
             mend(&mut draft);
-            check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
+            check(&draft.session).map_err(|problem| source.error(draft.line, problem))?;
         }
         settle(&mut draft.session);
         match self.relations.starter(&draft) {

@@ -88,7 +88,7 @@ fn chat(batch: Batch, draft: &mut Draft) -> Result<(), Problem> {
         let text = without_marker(&wire.content);
         draft.leave_out("position marker", u64::from(text.len() < wire.content.len()));
         let blocks = vec![Block::Text { text: text.to_owned() }];
-        draft.push(Message::new(wire.id.to_string(), role, at, blocks), None);
+        draft.push(Message::new(wire.id.to_string(), role, at, blocks));
     }
     Ok(())
 }

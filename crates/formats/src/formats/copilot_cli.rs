@@ -53,7 +53,7 @@ fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError
                 &mut agents[at]
             }
         };
-        let read = reader.event(line, event).and_then(|()| reader.draft.check_memory());
+        let read = reader.event(event).and_then(|()| reader.draft.check_memory());
         if let Err(problem) = read {
             source.set_aside(line, problem)?;
         }
@@ -94,11 +94,11 @@ impl Reader {
         Reader { draft: Draft::named(id), ..Reader::default() }
     }
 
-    fn event(&mut self, line: u64, mut event: Fields) -> Result<(), Problem> {
+    fn event(&mut self, mut event: Fields) -> Result<(), Problem> {
         let (kind, id): (String, Option<String>) = (event.need("/type")?, event.take("/id")?);
         let at: Option<Timestamp> = event.take("/timestamp")?;
         let mut data = Fields(event.take("/data")?.unwrap_or_default());
-        let turn = |role| Turn { id: id.clone(), at, line: Some(line), ..Turn::new(role) };
+        let turn = |role| Turn { id: id.clone(), at, ..Turn::new(role) };
         match kind.as_str() {
             "assistant.message" => return self.answer(turn(Role::Assistant), data),
             "session.start" | "session.resume" => return self.session(data),

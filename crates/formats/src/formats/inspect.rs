@@ -112,10 +112,10 @@ impl Reader {
                 model.iter().for_each(|model| draft.models.add(model, &message.id));
                 let usage = made.usage;
                 let at = made.at.or(message.at);
-                draft.push(Message { usage, at, ..message }, None);
+                draft.push(Message { usage, at, ..message });
                 inputs.push((draft.session.messages.len(), made.input));
             } else {
-                draft.push(message, None);
+                draft.push(message);
             }
         }
         draft.session.totals.extend(std::mem::take(&mut calls.totals).into_values());

@@ -78,8 +78,7 @@ fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError
 
     let mut reader = Reader { draft: Draft::named(id.clone()), id, ..Reader::default() };
     source.keeps_of_each(0);
-    source.each_record(parse::<Json>, |line, record| {
-        reader.line = line;
+    source.each_record(parse::<Json>, |_, record| {
         reader.record(record)?;
         reader.draft.check_memory()
     })?;
@@ -101,7 +100,6 @@ struct Reader {
     draft: Draft,
     /// Parts of the session that `/clear` ended.
     ended: Vec<Draft>,
-    line: u64,
     at: Option<Timestamp>,
     /// The model of the newest request, and whether that was a compaction's.
     model: Option<String>,
@@ -296,7 +294,7 @@ impl Reader {
 
     fn turn(&self, role: Role) -> Turn {
         let mut turn = Turn::new(role);
-        (turn.at, turn.line) = (self.at, Some(self.line));
+        turn.at = self.at;
         turn.model = self.model.clone().filter(|_| role == Role::Assistant);
         turn
     }

@@ -124,7 +124,7 @@ fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), P
                 speaker => return Err(Problem::UnknownRole(speaker.clone())),
             };
             let message = message(turn, role, at, draft);
-            draft.push(message, None);
+            draft.push(message);
         }
     }
     for key in conversation.keys() {

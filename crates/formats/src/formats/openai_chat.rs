@@ -54,7 +54,7 @@ fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError
                 continue;
             }
             let id = name(&conversation, source.stem(), (!single).then_some(n));
-            let draft = source.whole(reader.conversation(id, conversation, None))?;
+            let draft = source.whole(reader.conversation(id, conversation))?;
             take(source, draft)?;
         }
     } else {
@@ -73,7 +73,7 @@ fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError
             source.list()?;
             n += 1;
             let id = name(&conversation, source.stem(), Some(n));
-            match reader.conversation(id, conversation, Some(line)) {
+            match reader.conversation(id, conversation) {
                 Ok(draft) => take(source, draft)?,
                 Err(problem) => source.set_aside(line, problem)?,
             }
@@ -177,12 +177,7 @@ struct Reader {
 
 impl Reader {
     /// A conversation: a list of messages, or an object with one.
-    fn conversation(
-        &mut self,
-        id: String,
-        conversation: Json,
-        line: Option<u64>,
-    ) -> Result<Draft, Problem> {
+    fn conversation(&mut self, id: String, conversation: Json) -> Result<Draft, Problem> {
         let renamed = self.renamed;
         *self = Reader { draft: Draft::named(id), renamed, ..Reader::default() };
         let mut own = Fields(conversation);
@@ -198,7 +193,7 @@ impl Reader {
             tool_definitions(&own.take::<Vec<Json>>("/tools")?.unwrap_or_default());
         each(messages, "/messages", |at, message| {
             let message = self.message(format!("m{}", at + 1), message)?;
-            self.draft.push(message, line);
+            self.draft.push(message);
             Ok(())
         })?;
         self.draft.leading_system_to_preamble();

@@ -138,7 +138,7 @@ impl Reader {
                 let is_error = message.take("/isError")?.unwrap_or(false);
                 let result = ResultText { is_error, ..result };
                 let message = self.draft.result_message(entry.name(), call, result, entry.at);
-                self.draft.push(message, entry.line);
+                self.draft.push(message);
             }
             "bashExecution" if message.take("/excludeFromContext")? == Some(true) => {
                 self.draft.leave_out("bash execution outside the context", 1);
@@ -166,14 +166,14 @@ impl Reader {
         }
         let usage = used.filter(|_| !failed).map(|used| Usage { output_final, ..used });
         let message = Message::new(entry.name(), Role::Assistant, entry.at, blocks);
-        self.draft.push(Message { usage, synthetic: failed, ..message }, entry.line);
+        self.draft.push(Message { usage, synthetic: failed, ..message });
         Ok(())
     }
 
     /// What is said in the user's name.
     fn said(&mut self, entry: &Entry, parts: Vec<Part>) {
         let blocks = self.blocks(parts);
-        self.draft.push(Message::new(entry.name(), Role::User, entry.at, blocks), entry.line);
+        self.draft.push(Message::new(entry.name(), Role::User, entry.at, blocks));
     }
 
     fn compaction(&mut self, at: usize, mut entry: Entry) -> Result<(), Problem> {

@@ -58,7 +58,7 @@ fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError
         for conversation in &conversations {
             number += 1;
             let id = name(conversation, &stem, (!single).then_some(number));
-            drafts.push(session(conversation, id, line)?);
+            drafts.push(session(conversation, id)?);
         }
         Ok(())
     })?;
@@ -154,7 +154,7 @@ fn name(conversation: &Json, stem: &str, number: Option<usize>) -> String {
     })
 }
 
-fn session(conversation: &Json, id: String, line: Option<u64>) -> Result<Draft, Problem> {
+fn session(conversation: &Json, id: String) -> Result<Draft, Problem> {
     let mut draft = Draft::named(id);
     let turns = turns(conversation).ok_or_else(|| lacks(".", "a list of turns"))?;
     for (number, turn) in (1..).zip(turns) {
@@ -162,7 +162,7 @@ fn session(conversation: &Json, id: String, line: Option<u64>) -> Result<Draft, 
         let (_, text) = text(turn).ok_or_else(|| lacks("turns", "a text"))?;
         let role = role(key, name).ok_or_else(|| Problem::UnknownRole(name.to_owned()))?;
         let blocks = vec![Block::Text { text: text.to_owned() }];
-        draft.push(Message::new(format!("m{number}"), role, at(turn), blocks), line);
+        draft.push(Message::new(format!("m{number}"), role, at(turn), blocks));
     }
     draft.leading_system_to_preamble();
     Ok(draft)

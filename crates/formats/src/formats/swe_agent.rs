@@ -111,12 +111,12 @@ impl Reader {
         others.into_iter().for_each(|reason| self.draft.leave_out(reason, 1));
         let mut blocks = vec![Block::Text { text }];
         blocks.extend((0..images).map(|_| Block::Image { media_type: None }));
-        self.draft.push(Message::new(id, role, None, blocks), None);
+        self.draft.push(Message::new(id, role, None, blocks));
     }
 
     fn result(&mut self, id: String, call: String, result: ResultText) {
         let message = self.draft.result_message(id, call, result, None);
-        self.draft.push(message, None);
+        self.draft.push(message);
     }
 
     /// A response: what it says, and its calls or the command in its fence.
@@ -155,7 +155,7 @@ impl Reader {
         }
         // A demonstration is no request of this run.
         let message = Message::new(id, Role::Assistant, None, blocks);
-        self.draft.push(Message { synthetic: is_demo, ..message }, None);
+        self.draft.push(Message { synthetic: is_demo, ..message });
         Ok(())
     }
 }

@@ -168,7 +168,6 @@ impl<'a> Builder<'a> {
     fn emit_added(&mut self, at: usize) -> Result<(), Problem> {
         let index = self.draft.next_index();
         self.used.insert(at, index);
-        let line = self.records[at].line;
         let body = std::mem::replace(&mut self.records[at].body, Body::Other(String::new()));
         let Body::Added(added) = body else {
             return Ok(());
@@ -178,7 +177,7 @@ impl<'a> Builder<'a> {
                 let blocks = self.draft.blocks(parts);
                 if !blocks.is_empty() {
                     let message = self.message(at, Role::User, blocks);
-                    self.draft.push(message, line);
+                    self.draft.push(message);
                 }
             }
             Added::Note { text, standing } => {
@@ -190,7 +189,7 @@ impl<'a> Builder<'a> {
                     self.put_back(text)?;
                 } else {
                     let message = self.message(at, Role::System, vec![Block::Text { text }]);
-                    self.draft.push(message, line);
+                    self.draft.push(message);
                 }
             }
             Added::Prompt { system, tools } => self.prompt(system, tools),
@@ -284,7 +283,6 @@ impl<'a> Builder<'a> {
         mut pass: Pass,
         model: Option<&str>,
     ) -> Result<(), Problem> {
-        let line = self.records[at].line;
         let time = self.records[at].header.timestamp;
         if let Some(compaction) = pass.compaction(&self.draft, time) {
             self.draft.compact(compaction)?;
@@ -305,7 +303,7 @@ impl<'a> Builder<'a> {
             let known = hash(&(id, &record.header.request_id, n));
             self.draft.response_ids.insert(message.id.clone(), known);
         }
-        self.draft.push(message, line);
+        self.draft.push(message);
         Ok(())
     }
 
@@ -337,14 +335,12 @@ impl<'a> Builder<'a> {
         let PlacedResult { id, result, .. } = placed;
         let (at, call) = (record.header.timestamp, call.to_owned());
         let message = self.draft.result_message(id, call, result, at);
-        self.draft.push(message, record.line);
+        self.draft.push(message);
     }
 
     /// The user's words; results of the same record went to their calls.
     fn emit_user(&mut self, at: usize) {
-        let record = &mut self.records[at];
-        let line = record.line;
-        let Body::User(parts) = &mut record.body else {
+        let Body::User(parts) = &mut self.records[at].body else {
             return;
         };
         let blocks = self.draft.blocks(std::mem::take(parts));
@@ -354,7 +350,7 @@ impl<'a> Builder<'a> {
         let index = self.draft.next_index();
         self.used.entry(at).or_insert(index);
         let message = self.message(at, Role::User, blocks);
-        self.draft.push(message, line);
+        self.draft.push(message);
     }
 
     fn message(&self, at: usize, role: Role, blocks: Vec<Block>) -> Message {

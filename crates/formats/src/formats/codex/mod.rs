@@ -271,7 +271,7 @@ impl Reader {
                 let usage = self.pending.take();
                 self.open = Some(Open { index, counted_first: usage.is_some(), answered: false });
                 let id = format!("line-{line}");
-                self.draft.push(Message::new(id, Role::Assistant, at, Vec::new()), line);
+                self.draft.push(Message::new(id, Role::Assistant, at, Vec::new()));
                 if let Some(model) = &self.model {
                     self.draft.models.add(model, &self.draft.session.messages[index].id);
                 }
@@ -348,12 +348,12 @@ impl Reader {
         let id = format!("line-{line}");
         if !notes.is_empty() {
             let id = if own.is_empty() { id.clone() } else { format!("{id}-harness") };
-            self.draft.push(Message::new(id, Role::System, at, notes), line);
+            self.draft.push(Message::new(id, Role::System, at, notes));
         }
         if !own.is_empty() {
             self.user_messages
                 .extend((role == Role::User).then_some(self.draft.session.messages.len()));
-            self.draft.push(Message::new(id, role, at, own), line);
+            self.draft.push(Message::new(id, role, at, own));
         }
         Ok(())
     }
@@ -395,7 +395,7 @@ impl Reader {
         }
         let id = format!("line-{line}");
         let message = self.draft.result_message(id, call, result, at);
-        self.draft.push(message, line);
+        self.draft.push(message);
         Ok(())
     }
 
@@ -435,15 +435,12 @@ impl Reader {
     /// Puts consecutive results in the order of their calls (how-it-works §2).
     fn order_results(&mut self) {
         let calls = &self.calls;
-        let lines = std::mem::take(&mut self.draft.lines);
-        let messages = std::mem::take(&mut self.draft.session.messages);
-        let mut placed: Vec<_> = messages.into_iter().zip(lines).collect();
-        for run in placed.chunk_by_mut(|(a, _), (b, _)| a.role == Role::Tool && b.role == a.role) {
-            run.sort_by_key(|(message, _)| {
+        let messages = &mut self.draft.session.messages;
+        for run in messages.chunk_by_mut(|a, b| a.role == Role::Tool && b.role == a.role) {
+            run.sort_by_key(|message| {
                 message.tool_result().and_then(|(call, _)| calls.get(call).copied())
             });
         }
-        (self.draft.session.messages, self.draft.lines) = placed.into_iter().unzip();
     }
 }
 

@@ -107,11 +107,11 @@ impl Reader {
             turn.role == Role::Assistant && turn.usage.is_none() && turn.model.is_none();
         let usage = turn.usage.filter(|_| turn.role == Role::Assistant);
         let message = Message::new(id, turn.role, turn.at, blocks);
-        self.draft.push(Message { usage, synthetic, ..message }, None);
+        self.draft.push(Message { usage, synthetic, ..message });
         for (call, (result, at)) in results {
             let id = format!("result-{call}");
             let message = self.draft.result_message(id, call, result, at);
-            self.draft.push(message, None);
+            self.draft.push(message);
         }
     }
 

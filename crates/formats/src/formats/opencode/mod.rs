@@ -130,7 +130,7 @@ impl Reader {
 
     fn push(&mut self, message: Message, begun: Option<Timestamp>) {
         self.begun.push(begun);
-        self.draft.push(message, None);
+        self.draft.push(message);
     }
 
     /// The user's message. A question for a summary waits for its answer.

@@ -49,14 +49,14 @@ fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError
             history @ Json::Array(_) => serde_json::json!({ "history": history }),
             run => run,
         };
-        let draft = source.whole(run_of(run, &stem, None))?;
+        let draft = source.whole(run_of(run, &stem))?;
         return take(source, draft);
     }
     source.keeps_of_each(2 * size_of::<Draft>() as u64 + KEPT);
     let (mut read, mut number) = (Vec::new(), 0);
     while let Some((line, run)) = source.next_record(parse::<Json>)? {
         number += 1;
-        match run_of(run, &format!("{stem}-{number}"), Some(line)) {
+        match run_of(run, &format!("{stem}-{number}")) {
             Ok(draft) => read.push(draft),
             Err(problem) => source.set_aside(line, problem)?,
         }
@@ -74,12 +74,12 @@ fn newer(source: &mut Source<'_>, head: &Head, take: &mut Take<'_>) -> Result<()
     let mut reader = v1::Reader::named(source.stem());
     if head.first_char() == Some('[') {
         for event in source.document::<Vec<Json>>()? {
-            reader.take(None, event);
+            reader.take(event);
         }
     } else {
         source.keeps_of_each(0);
-        while let Some((line, event)) = source.next_record(parse::<Json>)? {
-            let kept = reader.take(Some(line), event);
+        while let Some((_, event)) = source.next_record(parse::<Json>)? {
+            let kept = reader.take(event);
             source.keep(kept)?;
         }
     }
@@ -88,11 +88,11 @@ fn newer(source: &mut Source<'_>, head: &Head, take: &mut Take<'_>) -> Result<()
 }
 
 /// A run: one line of an evaluation's output. Without an id it is named as given.
-fn run_of(run: Json, name: &str, line: Option<u64>) -> Result<Draft, Problem> {
+fn run_of(run: Json, name: &str) -> Result<Draft, Problem> {
     let mut run = Fields(run);
     let instance: Option<String> = run.take("/instance_id")?;
     let draft = Draft::named(instance.as_deref().unwrap_or(name));
-    let mut reader = Reader { draft, line, ..Reader::default() };
+    let mut reader = Reader { draft, ..Reader::default() };
     reader.draft.metadata.extend(instance);
     for used in run.take::<Vec<Json>>("/metrics/token_usages")?.unwrap_or_default() {
         let id = used.get("response_id").and_then(Json::as_str).filter(|id| !id.is_empty());
@@ -117,7 +117,6 @@ struct Reader {
     /// Tokens of all responses so far.
     accumulated: Usage,
     view: View,
-    line: Option<u64>,
 }
 
 impl Reader {
@@ -300,7 +299,7 @@ impl Reader {
                 let result = ResultText { is_error: failed, ..ResultText::new(text, images) };
                 let message = self.draft.result_message(id, call, result, event.at);
                 self.view.add(event.id, self.draft.next_index());
-                self.draft.push(message, self.line);
+                self.draft.push(message);
             }
             None if matches!(kind, "error" | "user_rejected") => {
                 self.push(&event, Role::User, vec![Block::Text { text }], None);
@@ -314,7 +313,7 @@ impl Reader {
         let at = self.draft.next_index();
         self.view.add(event.id, at);
         let message = Message::new(event.name(at), role, event.at, blocks);
-        self.draft.push(Message { usage, ..message }, self.line);
+        self.draft.push(Message { usage, ..message });
     }
 }
 
