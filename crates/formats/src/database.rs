@@ -13,7 +13,7 @@ use std::path::Path;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Statement, params_from_iter};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Statement, params_from_iter};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value as Json};
 use tempfile::TempDir;
@@ -252,19 +252,16 @@ impl Database {
         Ok(Database { connection, size, allowance, unpacked, _folder: folder })
     }
 
-    /// Prepares to read a table, which must really be one.
+    /// Prepares to read a table, which must really be one; `None` where the store has none.
     ///
     /// # Errors
     /// A view in its place, and a column that is missing or computed.
-    pub(super) fn rows(&self, wanted: &Wanted) -> Result<Rows<'_>, Problem> {
+    pub(super) fn rows(&self, wanted: &Wanted) -> Result<Option<Rows<'_>>, Problem> {
         let table = wanted.table;
         let failed = |error: rusqlite::Error| broken(&format!("table `{table}`: "), &error);
         let kind = "SELECT type FROM pragma_table_list(?1) WHERE schema = 'main'";
         let kind = self.connection.query_row(kind, [table], |row| row.get::<_, String>(0));
-        let kind = kind.map_err(|error| match error {
-            rusqlite::Error::QueryReturnedNoRows => plain(&format!("it has no table `{table}`")),
-            error => failed(error),
-        })?;
+        let Some(kind) = kind.optional().map_err(failed)? else { return Ok(None) };
         if kind != "table" {
             return Err(plain(&format!("`{table}` is a {}, no table", excerpt(&kind))));
         }
@@ -292,13 +289,7 @@ impl Database {
         let shown: Vec<String> = shown.collect();
         let sql = format!("SELECT {} FROM {from} ORDER BY {order}", shown.join(", "));
         let statement = self.connection.prepare(&sql).map_err(failed)?;
-        Ok(Rows { database: self, statement, table })
-    }
-
-    /// As [`Database::rows`]; `None` where the store has no such table.
-    pub(super) fn rows_if_any(&self, wanted: &Wanted) -> Result<Option<Rows<'_>>, Problem> {
-        let is_there = self.tables()?.iter().any(|(name, _)| name == wanted.table);
-        is_there.then(|| self.rows(wanted)).transpose()
+        Ok(Some(Rows { database: self, statement, table }))
     }
 
     /// The names of all tables, views and the like, each with its kind.

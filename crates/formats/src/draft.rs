@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
 use super::error::Problem;
-use super::formats::content::{Part, ResultText};
+use super::formats::content::{Part, ResultText, project_of, take_tail};
 use super::source::{Held, KEPT, parse};
 use recap_core::model::{
     Block, Message, Piece, PreambleChange, Question, RecordedCompaction, Role, Session,
@@ -116,6 +116,13 @@ impl Draft {
         RecordedCompaction { after, kept_from: after, ..RecordedCompaction::default() }
     }
 
+    /// A compaction behind the messages so far, after which these pieces were sent.
+    pub(super) fn compaction_to(&self, mut pieces: Vec<Piece>) -> RecordedCompaction {
+        let after = self.next_index();
+        let kept_from = take_tail(&mut pieces, after);
+        RecordedCompaction { after, kept_from, pieces, ..RecordedCompaction::default() }
+    }
+
     /// Appends a compaction.
     ///
     /// # Errors
@@ -196,7 +203,8 @@ impl Draft {
         Message::new(id, Role::Tool, at, vec![block])
     }
 
-    fn free_id(&mut self, own: Option<String>) -> String {
+    /// An id that no other message has.
+    pub(super) fn free_id(&mut self, own: Option<String>) -> String {
         let own = own.unwrap_or_else(|| format!("message-{}", self.next_index() + 1));
         // `#` parts a response into messages that keep its model.
         self.ids.free(own)
@@ -234,9 +242,14 @@ impl Draft {
     /// JSON in a string.
     pub(super) fn call(&mut self, id: String, name: String, given: Json) -> Block {
         let arguments = arguments(given, self);
-        let id = self.calls.free(id);
+        let id = self.free_call(id);
         self.open.insert(id.clone());
         Block::ToolCall { id, name, arguments }
+    }
+
+    /// An id that no other call has.
+    pub(super) fn free_call(&mut self, id: String) -> String {
+        self.calls.free(id)
     }
 
     /// Notes which model wrote the message at a place.
@@ -244,6 +257,12 @@ impl Draft {
         if let Some(message) = self.session.messages.get(at as usize) {
             self.models.add(model, &message.id);
         }
+    }
+
+    /// Notes the model of the response with this id, whose name the recording holds.
+    pub(super) fn written_by(&mut self, model: String, message: &str) {
+        self.models.add(&model, message);
+        self.metadata.insert(model);
     }
 
     /// The responses that a model wrote.
@@ -339,8 +358,10 @@ impl Draft {
         places
     }
 
-    /// Notes a folder that the agent worked in.
+    /// Notes a folder that the agent worked in: the first one tells the project.
     pub(super) fn worked_in(&mut self, folder: String) {
+        let project = &mut self.session.project;
+        *project = project.take().or_else(|| project_of(&folder));
         self.metadata.extend(home_of(&folder));
         self.metadata.insert(folder);
     }

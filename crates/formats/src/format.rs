@@ -99,7 +99,7 @@ impl Head {
     /// Whether one of the records has all that one of these names, each a few places. A place is
     /// a JSON pointer, perhaps with the texts that may stand there: `/type=user|system`.
     pub(super) fn has(&self, kinds: &[&str]) -> bool {
-        self.any(|record| kinds.iter().any(|places| has_all(record, places)))
+        self.any(|record| has_any(record, kinds))
     }
 
     /// The first character that is not white space.
@@ -325,6 +325,11 @@ pub(super) fn has_all(record: &Json, places: &str) -> bool {
             texts.any(|text| text.is_empty() || value.as_str() == Some(text))
         })
     })
+}
+
+/// Whether a record has all of the places of one of these.
+pub(super) fn has_any(record: &Json, kinds: &[&str]) -> bool {
+    kinds.iter().any(|places| has_all(record, places))
 }
 
 /// Describes an input by its first bytes. `None`: nothing is known of it.

@@ -39,11 +39,10 @@ pub fn load_questions(
     let mut known = Vec::new();
     for dataset in datasets {
         let ids: BTreeSet<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
-        let (own, others): (Vec<Placed>, Vec<Placed>) =
-            left.into_iter().partition(|one| ids.contains(one.question.session.as_str()));
+        let own: Vec<Placed> =
+            left.extract_if(.., |one| ids.contains(one.question.session.as_str())).collect();
         problems.extend(broken(&dataset.sessions, &own));
         known.extend(own);
-        left = others;
     }
     problems.sort_by_key(|problem| problem.line);
     if !problems.is_empty() {

@@ -370,8 +370,8 @@ impl<'a> Source<'a> {
     /// # Errors
     /// Records that take too much together.
     pub(super) fn weigh(&mut self) -> Result<(), DatasetError> {
-        let read = self.held.add_record(&self.buffer);
-        read.map_err(|problem| self.error(Some(self.line), problem))
+        let held = self.held.add_record(&self.buffer);
+        self.at_line(held)
     }
 
     /// Says how many bytes a format keeps of each record besides its text.
@@ -385,8 +385,8 @@ impl<'a> Source<'a> {
     /// # Errors
     /// As [`Source::weigh`].
     pub(super) fn list(&mut self) -> Result<(), DatasetError> {
-        let read = self.listed.add(3 * self.buffer.len() as u64, LISTED);
-        read.map_err(|problem| self.error(Some(self.line), problem))
+        let held = self.listed.add(3 * self.buffer.len() as u64, LISTED);
+        self.at_line(held)
     }
 
     /// Counts bytes that are kept of what was read besides its text.
@@ -394,8 +394,13 @@ impl<'a> Source<'a> {
     /// # Errors
     /// As [`Source::weigh`].
     pub(super) fn keep(&mut self, bytes: u64) -> Result<(), DatasetError> {
-        let read = self.held.add(0, bytes);
-        read.map_err(|problem| self.error(Some(self.line), problem))
+        let held = self.held.add(0, bytes);
+        self.at_line(held)
+    }
+
+    /// A result whose problem is one of the newest line.
+    fn at_line(&self, held: Result<(), Problem>) -> Result<(), DatasetError> {
+        held.map_err(|problem| self.error(Some(self.line), problem))
     }
 
     /// Whether the input is one JSON value rather than one a line. Nothing may

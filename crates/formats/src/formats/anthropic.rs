@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::content::{ChatMessage, Part, body_of, each, joined, response_of, texts};
 use super::exchange::{Calls, Request, Requests, Sent, Writer};
 use super::prelude::*;
-use crate::format::has_all;
+use crate::format::{has_all, has_any};
 
 /// The format of requests to Anthropic's Messages API.
 pub(super) const FORMAT: Format = Format {
@@ -379,7 +379,6 @@ const MARKS: [&str; 3] = ["/isSummary", "/condenseParent", "/truncationParent"];
 pub(super) fn is_request(record: &Json) -> bool {
     let body = body_of(record);
     let Some(messages) = body.get("messages").unwrap_or(body).as_array() else { return false };
-    let has_any = |of: &Json, places: &[&str]| places.iter().any(|place| has_all(of, place));
     let is_own = |message: &Json| {
         let parts = message.get("content").and_then(Json::as_array).into_iter().flatten();
         let mut kinds = parts.filter_map(|part| part.get("type")?.as_str());

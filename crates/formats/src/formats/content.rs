@@ -557,7 +557,7 @@ pub(super) fn in_utc(time: DateTime) -> Option<Timestamp> {
 
 /// Takes the newest of `after` messages off the end of what is sent, as far as
 /// they have no gap; returns the first of them.
-pub(super) fn take_tail(pieces: &mut Vec<Piece>, after: MessageIndex) -> MessageIndex {
+pub(crate) fn take_tail(pieces: &mut Vec<Piece>, after: MessageIndex) -> MessageIndex {
     let mut first = after;
     while first > 0 && pieces.pop_if(|piece| *piece == Piece::Message(first - 1)).is_some() {
         first -= 1;
@@ -568,7 +568,7 @@ pub(super) fn take_tail(pieces: &mut Vec<Piece>, after: MessageIndex) -> Message
 /// Name of the project that a working directory belongs to: its last
 /// component, or that of the repository where the directory is one of its
 /// worktrees (`.worktrees/x`, `.claude/worktrees/x`).
-pub(super) fn project_of(cwd: &str) -> Option<String> {
+pub(crate) fn project_of(cwd: &str) -> Option<String> {
     let parts: Vec<&str> = cwd.split(['/', '\\']).filter(|p| !p.is_empty()).collect();
     let cut = parts
         .iter()

@@ -96,14 +96,13 @@ impl Reader {
         let mut calls = Calls::of(sample.take("/events")?.unwrap_or_default())?;
         let messages: Vec<Json> = sample.take("/messages")?.unwrap_or_default();
         draft.session.preamble.tools = std::mem::take(&mut calls.tools);
-        let mut ids = Ids::default();
         let mut inputs = Vec::new();
         let mut places = FxHashMap::default();
         for (number, message) in (1..).zip(messages) {
             let message = Said::read(message)
                 .map_err(|problem| below(&format!("/messages[{}]", number - 1), problem))?;
             let own = message.id.clone();
-            let id = ids.free(own.clone().unwrap_or_else(|| format!("message-{number}")));
+            let id = draft.free_id(own.clone());
             let made = calls.of_answer(&message);
             let message = calls.message(id, message, &mut draft)?;
             places.entry(own.unwrap_or_default()).or_insert(message.id.clone());

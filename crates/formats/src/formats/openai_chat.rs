@@ -10,7 +10,7 @@ use super::exchange::{Calls, Request, Requests};
 use super::otel::message_of;
 use super::prelude::*;
 use super::{responses, swe_agent};
-use crate::format::has_all;
+use crate::format::has_any;
 
 /// The format of OpenAI chat messages.
 pub(super) const FORMAT: Format = Format {
@@ -25,7 +25,6 @@ fn sniff(head: &Head) -> bool {
     let chats =
         ["/messages/0/role", "/traj/0/role", "/0/messages/0/role", "/0/traj/0/role", "/0/role"];
     let native = ["/messages/0/blocks", "/0/messages/0/blocks"];
-    let has_any = |of: &Json, places: &[&str]| places.iter().any(|place| has_all(of, place));
     let is_chat = |record: &Json| has_any(record, &chats) && !has_any(record, &native);
     // The same roles, but parts of another kind.
     let is_other = |record: &Json| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::content::{Part, branch_to_last, warn_of_branches};
 use super::prelude::*;
-use crate::database::{Listed, UNTRIED, Wanted, read_sessions, tell_of_unread};
+use crate::database::{Listed, UNTRIED, Wanted, plain, read_sessions, tell_of_unread};
 
 /// The format of pi's session logs.
 pub(super) const FORMAT: Format = Format {
@@ -120,10 +120,7 @@ impl Reader {
         let cwd: Option<String> = entry.own.take("/cwd")?;
         let from: Option<String> = entry.own.take("/branchedFrom")?;
         self.draft.metadata.extend(entry.id.into_iter().chain(from));
-        if let Some(cwd) = cwd {
-            self.draft.session.project = project_of(&cwd);
-            self.draft.worked_in(cwd);
-        }
+        cwd.into_iter().for_each(|cwd| self.draft.worked_in(cwd));
         Ok(())
     }
 
@@ -161,8 +158,7 @@ impl Reader {
         let output_final = !matches!(stopped, Some("error" | "aborted"));
         let blocks = self.blocks(message.parts("/content")?);
         if let (Some(model), false) = (model, failed) {
-            self.draft.models.add(&model, &entry.name());
-            self.draft.metadata.insert(model);
+            self.draft.written_by(model, &entry.name());
         }
         let usage = used.filter(|_| !failed).map(|used| Usage { output_final, ..used });
         let message = Message::new(entry.name(), Role::Assistant, entry.at, blocks);
@@ -261,17 +257,17 @@ fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), Datase
     let database = source.database()?;
     let mut listed: Vec<Listed> = Vec::new();
     let mut known = FxHashSet::default();
-    let events = database.rows(&SESSIONS).and_then(|mut rows| {
-        rows.each(None, |mut row| {
-            let id: String = row.need("/session_id")?;
-            if known.insert(id.clone()) {
-                listed.push(Listed { id, parent: None, own: Json::Null });
-            }
-            Ok(())
-        })?;
-        database.rows(&EVENTS)
-    });
-    let mut events = source.whole(events)?;
+    let missing = || plain(&format!("it has no table `{}`", EVENTS.table));
+    let open =
+        |wanted| source.whole(database.rows(wanted).and_then(|rows| rows.ok_or_else(missing)));
+    let (mut sessions, mut events) = (open(&SESSIONS)?, open(&EVENTS)?);
+    source.whole(sessions.each(None, |mut row| {
+        let id: String = row.need("/session_id")?;
+        if known.insert(id.clone()) {
+            listed.push(Listed { id, parent: None, own: Json::Null });
+        }
+        Ok(())
+    }))?;
     read_sessions(source, listed, take, |listed| {
         let mut entries = Vec::new();
         events.each(Some(&listed.id), |mut row| {

@@ -532,8 +532,6 @@ fn facts(records: &[Record], chain: &[usize], draft: &mut Draft) {
         draft.metadata.extend(own.into_iter().flatten().filter(|v| !v.is_empty()).cloned());
         if let Some(cwd) = header.cwd.as_ref().filter(|cwd| !cwd.is_empty()) {
             draft.worked_in(cwd.clone());
-            let project = &mut draft.session.project;
-            *project = project.take().or_else(|| project_of(cwd));
         }
         if let Body::Assistant(response) = &records[at].body
             && !records[at].is_synthetic()

@@ -171,9 +171,7 @@ impl Reader {
         } else if self.draft.copy_of.is_none() && id != self.draft.recorded_id {
             self.draft.copy_of = id;
         }
-        if let Some(cwd) = cwd {
-            self.working_directory(cwd);
-        }
+        cwd.into_iter().for_each(|cwd| self.draft.worked_in(cwd));
         if std::mem::replace(&mut self.session_seen, true) {
             self.draft.leave_out("session_meta record", 1);
         } else {
@@ -183,18 +181,12 @@ impl Reader {
         Ok(())
     }
 
-    fn working_directory(&mut self, cwd: String) {
-        let project = &mut self.draft.session.project;
-        *project = project.take().or_else(|| project_of(&cwd));
-        self.draft.worked_in(cwd);
-    }
-
     /// Precedes a request, or the first of a turn.
     fn turn(&mut self, mut turn: Fields) -> Result<(), Problem> {
         let (cwd, model) = (turn.take::<String>("/cwd")?, turn.take::<String>("/model")?);
         self.close();
         if let Some(cwd) = cwd.filter(|cwd| !self.draft.metadata.contains(cwd)) {
-            self.working_directory(cwd);
+            self.draft.worked_in(cwd);
         }
         if let Some(model) = model {
             self.draft.metadata.insert(model.clone());

@@ -94,17 +94,16 @@ impl Reader {
         self.turns.push((first, ids));
         let prompt = turn.usage.map(|usage| usage.prompt()).filter(|&prompt| prompt > 0);
         self.reported.push(prompt.or(self.reported.last().copied().flatten()));
-        if let Some(model) = &turn.model {
-            self.draft.models.add(model, &id);
-            self.draft.metadata.insert(model.clone());
+        // The agent's own words, such as its answer to a summary.
+        let synthetic =
+            turn.role == Role::Assistant && turn.usage.is_none() && turn.model.is_none();
+        if let Some(model) = turn.model {
+            self.draft.written_by(model, &id);
         }
         if blocks.is_empty() && turn.usage.is_none() {
             self.draft.leave_out("empty message", 1);
             return;
         }
-        // The agent's own words, such as its answer to a summary.
-        let synthetic =
-            turn.role == Role::Assistant && turn.usage.is_none() && turn.model.is_none();
         let usage = turn.usage.filter(|_| turn.role == Role::Assistant);
         let message = Message::new(id, turn.role, turn.at, blocks);
         self.draft.push(Message { usage, synthetic, ..message });

@@ -66,10 +66,6 @@ struct Reader {
     draft: Draft,
     /// Index of the first message at or after each of the export's messages.
     index_of: FxHashMap<String, u32>,
-    /// Ids of messages and results, and those of calls: a scrubber may have made
-    /// several equal, so that they are told apart by their order.
-    ids: Ids,
-    calls: Ids,
     /// Number of calls.
     called: u64,
     /// Questions for a summary that have no answer yet.
@@ -117,7 +113,7 @@ impl Reader {
     fn message(&mut self, mut info: Info, parts: Vec<Json>, is_last: bool) -> Result<(), Problem> {
         let index = self.draft.next_index();
         self.index_of.entry(info.id.clone()).or_insert(index);
-        info.id = self.ids.free(info.id);
+        info.id = self.draft.free_id(Some(info.id));
         match info.role.as_str() {
             "user" => self.user(&info, parts),
             "assistant" if info.is_summary() && self.is_finished(&info) => {
@@ -216,8 +212,7 @@ impl Reader {
 
     fn wrote(&mut self, info: &Info) {
         if let Some(model) = &info.model {
-            self.draft.models.add(model, &info.id);
-            self.draft.metadata.insert(model.clone());
+            self.draft.written_by(model.clone(), &info.id);
         }
     }
 
@@ -281,10 +276,12 @@ impl Reader {
         let own: Option<String> = part.take("/id")?;
         let mut state = Fields(part.need("/state")?);
         self.called += 1;
-        let own = self.ids.free(own.unwrap_or_else(|| format!("result-{}", self.called)));
+        // A scrubber may have made several ids equal.
+        let own = own.unwrap_or_else(|| format!("result-{}", self.called));
+        let own = self.draft.free_id(Some(own));
         // Some providers number the calls of each response from the beginning.
-        let is_known = self.calls.newest(&call).is_some();
-        let call = self.calls.free(if is_known { own.clone() } else { call });
+        let is_known = self.draft.newest_call(&call).is_some();
+        let call = self.draft.free_call(if is_known { own.clone() } else { call });
         let arguments = state.take("/input")?.unwrap_or_else(|| serde_json::json!({}));
         let block = Block::ToolCall { id: call.clone(), name, arguments };
         if let Some(at) = time(&mut state, "/time/compacted")? {

@@ -82,7 +82,7 @@ fn sessions(database: &Database) -> Result<Vec<Listed>, Problem> {
     let mut found: BTreeMap<(i64, String), Listed> = BTreeMap::new();
     let mut known = FxHashSet::default();
     for wanted in [&SESSIONS_2, &SESSIONS] {
-        let Some(mut rows) = database.rows_if_any(wanted)? else { continue };
+        let Some(mut rows) = database.rows(wanted)? else { continue };
         rows.each(None, |mut row| {
             let id: String = row.need("/id")?;
             if !known.insert(id.clone()) {
@@ -121,7 +121,7 @@ impl<'d> Tables<'d> {
     fn open(database: &'d Database) -> Result<Tables<'d>, Problem> {
         let mut all = 0;
         let mut open = |wanted| {
-            let rows = database.rows_if_any(wanted)?;
+            let rows = database.rows(wanted)?;
             all += if rows.is_some() { database.count(wanted)? } else { 0 };
             Ok::<_, Problem>(rows)
         };
@@ -228,7 +228,7 @@ impl Reader {
         let (created, completed) =
             (time(&mut data, "/time/created")?, time(&mut data, "/time/completed")?);
         let model = data.text("/model/id").map(str::to_owned);
-        let (id, role) = (self.ids.free(id), kind.clone());
+        let (id, role) = (self.draft.free_id(Some(id)), kind.clone());
         let info = Info { id, role, parent: None, model, created, completed, own: data };
         match kind.as_str() {
             "assistant" => self.answer(info, is_last)?,

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::civil::DateTime;
 
-use super::content::{Part, chat_usage, each, take_tail};
+use super::content::{Part, chat_usage, each};
 use super::otel::message_of;
 use super::prelude::*;
 use crate::source::{HEAD, KEPT};
@@ -267,8 +267,7 @@ impl Reader {
             blocks.push(self.draft.call(call, name.unwrap_or(kind), event.arguments()?));
         }
         if let Some(model) = response.take::<String>("/model")? {
-            self.draft.models.add(&model, &event.name(self.draft.next_index()));
-            self.draft.metadata.insert(model);
+            self.draft.written_by(model, &event.name(self.draft.next_index()));
         }
         self.push(&event, Role::Assistant, blocks, own.or(reported).or(used));
         Ok(())
@@ -394,16 +393,12 @@ impl View {
         let mut pieces: Vec<Piece> = sent.into_iter().map(Piece::Message).collect();
         let text = summary.clone().map(|text| Piece::Text { role: Role::User, text });
         pieces.splice(place..place, text);
-        let after = draft.next_index();
         draft.compact(RecordedCompaction {
-            after,
-            kept_from: take_tail(&mut pieces, after),
-            pieces,
             summary,
             trigger: if is_requested { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
             tokens_before: draft.last_prompt,
             at: event.at,
-            ..RecordedCompaction::default()
+            ..draft.compaction_to(pieces)
         })
     }
 

@@ -8,7 +8,7 @@
 
 use super::{since, time, usage};
 use crate::format::has_all;
-use crate::formats::content::{Part, branch_to_last, take_tail};
+use crate::formats::content::{Part, branch_to_last};
 use crate::formats::prelude::*;
 use crate::source::KEPT;
 
@@ -364,16 +364,11 @@ impl Reader {
                 Sent::Event(_, at) => pieces.push(Piece::Message(*at)),
             }
         }
-        let after = self.draft.next_index();
-        let kept_from = take_tail(&mut pieces, after);
         self.draft.compact(RecordedCompaction {
-            after,
-            kept_from,
-            pieces,
             summary: summary.filter(|_| offset.is_some()),
             trigger: if is_requested { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
             at: event.at,
-            ..RecordedCompaction::default()
+            ..self.draft.compaction_to(pieces)
         })
     }
 }
