@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use super::error::{DatasetError, Problem};
 use super::gathered::Gathered;
 use super::load::read_into;
-use super::native::{CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, refused, write_native};
+use super::native::{self, CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, refused};
 use super::source::from_json;
 use super::{Dataset, LoadOptions};
 use recap_core::model::{Block, Expectation, Message, Question, Session, ToolDefinition};
@@ -141,7 +141,7 @@ impl Export {
     fn write(self, dataset: &Dataset, folder: &Path) -> Result<Counts, DatasetError> {
         let mut counts = Counts::new();
         if self == Export::Native {
-            write_native(dataset, folder)?;
+            native::write(dataset, folder)?;
             return Ok(counts);
         }
         let mut write = || {

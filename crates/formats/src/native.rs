@@ -69,6 +69,11 @@ pub(crate) fn read_card(text: &str) -> Result<Dataset, (Option<u64>, Problem)> {
 /// A data set that stands there already, or what the file system refuses.
 pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError> {
     Export::Native.refuse_existing(folder)?;
+    write(dataset, folder)
+}
+
+/// As [`write_native`], into a folder without a data set.
+pub(super) fn write(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError> {
     let card = toml::to_string(dataset).expect("a card is a table of strings");
     let write = || {
         std::fs::create_dir_all(folder)?;

@@ -614,7 +614,7 @@ const USUAL: (u64, u64) = (16, 1024);
 pub(super) const KEPT: u64 = 640;
 
 /// Bytes that a session takes in the list of all of them, where it is handed on.
-const LISTED: u64 = 800;
+const LISTED: u64 = 1_000;
 
 /// What is held of several JSON values.
 #[derive(Clone, Copy, Debug, Default)]
