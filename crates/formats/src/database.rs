@@ -403,7 +403,7 @@ impl Rows<'_> {
             };
             broken(&format!("table `{table}`{after}: "), &error)
         };
-        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = statement.query(params_from_iter(key)).map_err(|e| failed("", e))?;
         while let Some(row) = rows.next().map_err(|error| failed(&last, error))? {
             let mut fields = Map::new();

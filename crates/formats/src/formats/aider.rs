@@ -95,6 +95,7 @@ fn without_torn_mark(text: &str) -> &str {
     if is_torn { before } else { text }
 }
 
+#[derive(Default)]
 struct WireSession {
     id: String,
     draft: Draft,
@@ -116,9 +117,7 @@ impl WireSession {
         // The local time of the user, whose zone is not written.
         let at = DateTime::strptime("%Y-%m-%d %H:%M:%S", at.trim());
         let at = at.ok().and_then(in_utc);
-        let draft = Draft::named(id);
-        let (ended, model, totals, open) = (Vec::new(), None, BTreeMap::new(), None);
-        WireSession { id: id.to_owned(), draft, ended, at, model, totals, open }
+        WireSession { id: id.to_owned(), draft: Draft::named(id), at, ..WireSession::default() }
     }
 
     /// Takes a line, which is the user's only if `may_be_input`.

@@ -405,7 +405,7 @@ impl Reader {
     /// Compactions that together keep more than can be held.
     fn compaction(&mut self, at: Option<Timestamp>, compacted: Fields) -> Result<(), Problem> {
         self.close();
-        let (compaction, others) = self.lookup.compaction(&self.draft.session, compacted)?;
+        let (compaction, others) = self.lookup.compaction(&self.draft, compacted)?;
         let repeats = |last: &mut RecordedCompaction| {
             last.after == compaction.after && is_repeated(last.at, at)
         };
