@@ -1,6 +1,7 @@
 //! `recap import`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
@@ -45,6 +46,9 @@ pub struct Arguments {
     reading: inputs::ReadOptions,
 }
 
+/// How often the spinner moves.
+const STEP: Duration = Duration::from_millis(100);
+
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let only = only(&arguments.format)?;
     let sidechains = arguments.sidechains;
@@ -53,11 +57,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let options = ImportOptions { load, export, redact: arguments.redact };
     // It is drawn on a terminal alone.
     let spinner = ProgressBar::new_spinner();
-    let mut progress = |count: usize| {
-        spinner.set_message(counted(count, "session"));
-        spinner.tick();
-    };
-    let imported = import(&arguments.files, &arguments.out, &options, &mut progress);
+    spinner.enable_steady_tick(STEP);
+    let imported = import(&arguments.files, &arguments.out, &options);
     spinner.finish_and_clear();
     let imported = imported.map_err(twice)?;
     say(&imported);

@@ -40,7 +40,7 @@ pub fn folder<T: AsRef<[u8]>>(files: &[(&str, T)]) -> TempDir {
 #[track_caller]
 pub fn imported(input: &Path, out: &Path, export: Export, redact: bool) -> Imported {
     let options = ImportOptions { load: LoadOptions::default(), export, redact };
-    let imported = import(&[input.to_owned()], out, &options, &mut |_| {});
+    let imported = import(&[input.to_owned()], out, &options);
     imported.unwrap_or_else(|error| panic!("{error}"))
 }
 

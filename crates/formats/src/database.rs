@@ -13,19 +13,18 @@ use std::path::Path;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Statement};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Statement, params_from_iter};
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::de::DeserializeOwned;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use tempfile::TempDir;
 
-use super::LoadOptions;
 use super::draft::{Draft, check};
 use super::error::{DatasetError, Problem};
 use super::format::Take;
+use super::formats::content::{Fields, text_of};
 use super::gathered::Aside;
-use super::source::{MAX_DOCUMENT, MAX_LINE, Origin, Source, parse};
-use super::unpack::{Allowance, Frames, Hashing};
+use super::source::{MAX_DOCUMENT, MAX_LINE, Origin, Source};
+use super::unpack::{Allowance, Frames, Hashing, ZSTD};
 use recap_core::model::SIDECHAIN;
 use recap_core::text::{brief, counted, excerpt};
 
@@ -253,19 +252,16 @@ impl Database {
         Ok(Database { connection, size, allowance, unpacked, _folder: folder })
     }
 
-    /// Prepares to read a table, which must really be one.
+    /// Prepares to read a table, which must really be one; `None` where the store has none.
     ///
     /// # Errors
     /// A view in its place, and a column that is missing or computed.
-    pub(super) fn rows(&self, wanted: &Wanted) -> Result<Rows<'_>, Problem> {
+    pub(super) fn rows(&self, wanted: &Wanted) -> Result<Option<Rows<'_>>, Problem> {
         let table = wanted.table;
         let failed = |error: rusqlite::Error| broken(&format!("table `{table}`: "), &error);
         let kind = "SELECT type FROM pragma_table_list(?1) WHERE schema = 'main'";
         let kind = self.connection.query_row(kind, [table], |row| row.get::<_, String>(0));
-        let kind = kind.map_err(|error| match error {
-            rusqlite::Error::QueryReturnedNoRows => plain(&format!("it has no table `{table}`")),
-            error => failed(error),
-        })?;
+        let Some(kind) = kind.optional().map_err(failed)? else { return Ok(None) };
         if kind != "table" {
             return Err(plain(&format!("`{table}` is a {}, no table", excerpt(&kind))));
         }
@@ -293,13 +289,7 @@ impl Database {
         let shown: Vec<String> = shown.collect();
         let sql = format!("SELECT {} FROM {from} ORDER BY {order}", shown.join(", "));
         let statement = self.connection.prepare(&sql).map_err(failed)?;
-        Ok(Rows { statement, table })
-    }
-
-    /// As [`Database::rows`]; `None` where the store has no such table.
-    pub(super) fn rows_if_any(&self, wanted: &Wanted) -> Result<Option<Rows<'_>>, Problem> {
-        let is_there = self.tables()?.iter().any(|(name, _)| name == wanted.table);
-        is_there.then(|| self.rows(wanted)).transpose()
+        Ok(Some(Rows { database: self, statement, table }))
     }
 
     /// The names of all tables, views and the like, each with its kind.
@@ -350,15 +340,19 @@ impl Database {
         columns.query_map([table], |row| row.get(0))?.collect()
     }
 
-    /// Unpacks a cell that was packed with zstd; all of them together may be no
-    /// larger than a packed file of the store's size may be.
-    pub(super) fn unpack(&self, packed: &[u8]) -> Result<String, Problem> {
+    /// The text of a cell, which may be packed with zstd: all of them together may be no larger
+    /// than a packed file of the store's size may be.
+    fn text(&self, cell: &[u8]) -> Result<String, Problem> {
         let mut unpacked = self.unpacked.get();
-        let broken = |error| plain(&format!("a packed cell: {error}"));
-        let read = self.allowance.read(Frames::new(packed), self.size, &mut unpacked, broken);
-        self.unpacked.set(unpacked);
-        let bytes = read?;
-        String::from_utf8(bytes).map_err(|_| plain("a packed cell is no UTF-8 text"))
+        let bytes = if cell.starts_with(&ZSTD) {
+            let broken = |error| plain(&format!("a packed cell: {error}"));
+            let read = self.allowance.read(Frames::new(cell), self.size, &mut unpacked, broken);
+            self.unpacked.set(unpacked);
+            read?
+        } else {
+            cell.to_vec()
+        };
+        String::from_utf8(bytes).map_err(|_| plain("a cell is no UTF-8 text"))
     }
 }
 
@@ -384,21 +378,23 @@ pub(super) fn broken(place: &str, error: &rusqlite::Error) -> Problem {
 
 /// A table that is being read.
 pub(super) struct Rows<'d> {
+    database: &'d Database,
     statement: Statement<'d>,
     table: &'static str,
 }
 
 impl Rows<'_> {
-    /// Reads the rows with this key, or all of a table without one.
+    /// Reads the rows with this key, or all of a table without one; the columns of each are its
+    /// fields.
     ///
     /// # Errors
     /// Damage, with the row before it, and what `read` refuses.
     pub(super) fn each(
         &mut self,
         key: Option<&str>,
-        mut read: impl FnMut(&Row<'_>) -> Result<(), Problem>,
+        mut read: impl FnMut(Fields) -> Result<(), Problem>,
     ) -> Result<(), Problem> {
-        let Rows { statement, table } = self;
+        let Rows { database, statement, table } = self;
         let (mut last, mut held) = (String::new(), 0_u64);
         let failed = |last: &str, error: rusqlite::Error| {
             let after = match last {
@@ -407,96 +403,32 @@ impl Rows<'_> {
             };
             broken(&format!("table `{table}`{after}: "), &error)
         };
-        let rows = match key {
-            Some(key) => statement.query([key]),
-            None => statement.query([]),
-        };
-        let mut rows = rows.map_err(|error| failed("", error))?;
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let mut rows = statement.query(params_from_iter(key)).map_err(|e| failed("", e))?;
         while let Some(row) = rows.next().map_err(|error| failed(&last, error))? {
-            let row = Row { row, table };
-            held = held.saturating_add(row.bytes_held());
+            let mut fields = Map::new();
+            for (at, name) in names.iter().enumerate() {
+                let cell = row.get_ref(at).unwrap_or(ValueRef::Null);
+                held = held.saturating_add(
+                    cell.as_bytes_or_null().ok().flatten().map_or(8, <[u8]>::len) as u64,
+                );
+                let value = match cell {
+                    ValueRef::Null => Json::Null,
+                    ValueRef::Integer(number) => number.into(),
+                    ValueRef::Real(number) => number.into(),
+                    ValueRef::Text(bytes) | ValueRef::Blob(bytes) => database.text(bytes)?.into(),
+                };
+                fields.insert(name.clone(), value);
+            }
             if held > MAX_DOCUMENT {
                 return Err(Problem::too_long());
             }
-            read(&row)?;
-            last = row.name();
+            last = names.first().map_or_else(String::new, |name| text_of(&fields[name]));
+            read(Fields(Json::Object(fields))).map_err(|problem| {
+                plain(&format!("table `{table}`, row `{}`: {problem}", excerpt(&last)))
+            })?;
         }
         Ok(())
-    }
-}
-
-/// A row of a table.
-pub(super) struct Row<'r> {
-    row: &'r rusqlite::Row<'r>,
-    table: &'static str,
-}
-
-impl Row<'_> {
-    fn value(&self, column: &str) -> ValueRef<'_> {
-        self.row.get_ref(column).unwrap_or(ValueRef::Null)
-    }
-
-    fn bytes_held(&self) -> u64 {
-        let values = (0..).map_while(|at| self.row.get_ref(at).ok());
-        let sizes = values.map(|value| match value {
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
-            _ => 8,
-        });
-        sizes.sum()
-    }
-
-    /// The name of the row in errors: its first column.
-    fn name(&self) -> String {
-        let first = self.row.as_ref().column_name(0).unwrap_or_default();
-        self.text(first).ok().flatten().unwrap_or_default()
-    }
-
-    /// A problem with a column of this row.
-    pub(super) fn problem(&self, column: &str, message: impl std::fmt::Display) -> Problem {
-        let (table, row) = (self.table, self.name());
-        plain(&format!("table `{table}`, row `{}`, column `{column}`: {message}", excerpt(&row)))
-    }
-
-    /// A text, or a number as text.
-    pub(super) fn text(&self, column: &str) -> Result<Option<String>, Problem> {
-        match self.value(column) {
-            ValueRef::Null => Ok(None),
-            ValueRef::Integer(number) => Ok(Some(number.to_string())),
-            ValueRef::Real(number) => Ok(Some(number.to_string())),
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => Ok(Some(text.to_owned())),
-                Err(_) => Err(plain(&format!(
-                    "table `{}`, column `{column}`: not UTF-8 text",
-                    self.table
-                ))),
-            },
-        }
-    }
-
-    /// A text that must be there.
-    pub(super) fn needed(&self, column: &str) -> Result<String, Problem> {
-        self.text(column)?.ok_or_else(|| self.problem(column, "it is empty"))
-    }
-
-    /// The bytes of a text or blob.
-    pub(super) fn bytes(&self, column: &str) -> Result<&[u8], Problem> {
-        match self.value(column) {
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Ok(bytes),
-            _ => Err(self.problem(column, "it is no text or blob")),
-        }
-    }
-
-    /// A whole number; anything else counts as none.
-    pub(super) fn integer(&self, column: &str) -> Option<i64> {
-        match self.value(column) {
-            ValueRef::Integer(number) => Some(number),
-            _ => None,
-        }
-    }
-
-    /// A text that is JSON.
-    pub(super) fn json<T: DeserializeOwned + 'static>(&self, column: &str) -> Result<T, Problem> {
-        parse(&self.needed(column)?).map_err(|problem| self.problem(column, problem))
     }
 }
 
@@ -526,7 +458,6 @@ pub(super) struct Listed {
 pub(super) fn read_sessions(
     source: &mut Source<'_>,
     sessions: Vec<Listed>,
-    options: &LoadOptions,
     take: &mut Take<'_>,
     mut read: impl FnMut(&Listed) -> Result<Draft, Problem>,
 ) -> Result<(), DatasetError> {
@@ -536,8 +467,7 @@ pub(super) fn read_sessions(
         let mut drafts: Vec<Draft> = Vec::new();
         for (place, &at) in tree.iter().enumerate() {
             let Some(listed) = sessions.get(at) else { continue };
-            let draft = read(listed)
-                .and_then(|draft| check(&draft).map(|()| draft).map_err(|(_, problem)| problem));
+            let draft = read(listed).and_then(|draft| check(&draft.session).map(|()| draft));
             let mut draft = match draft {
                 Ok(draft) => draft,
                 Err(problem @ Problem::Unpacked(_)) => return Err(source.error(None, problem)),
@@ -552,7 +482,7 @@ pub(super) fn read_sessions(
             }
             draft.finish();
             match drafts.first_mut() {
-                Some(parent) if !options.sidechains => {
+                Some(parent) if !source.options.sidechains => {
                     Aside::of(&draft.session, 0).add_to(&mut parent.session);
                 }
                 Some(parent) => {

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
 use super::error::Problem;
-use super::formats::content::{Part, ResultText};
+use super::formats::content::{Part, ResultText, project_of, take_tail};
 use super::source::{Held, KEPT, parse};
 use recap_core::model::{
     Block, Message, Piece, PreambleChange, Question, RecordedCompaction, Role, Session,
@@ -38,14 +38,13 @@ const UNUSED_PROMPT: &str = "system prompt under which nothing was said";
 /// Positions of messages by their ids.
 pub(crate) type Places = FxHashMap<String, usize>;
 
-/// A session during its import, with the line of each message.
+/// A session during its import.
 #[derive(Debug, Default)]
 pub struct Draft {
     /// The session as read so far.
     pub session: Session,
-    /// Line of each message in its file, from 1; absent where the input has no
-    /// lines (one document).
-    pub lines: Vec<Option<u64>>,
+    /// The line in which it stands as a whole, from 1, where it stands in one.
+    pub(super) line: Option<u64>,
     /// Questions that come with it. Their ids are unique within the session and
     /// their `session` is empty: both are completed once the session's
     /// own id is final.
@@ -91,8 +90,7 @@ impl Draft {
 
     /// A session that stands in one line as a whole.
     pub(super) fn of_line(session: Session, line: u64) -> Draft {
-        let lines = vec![Some(line); session.messages.len()];
-        Draft { session, lines, ..Draft::default() }
+        Draft { session, line: Some(line), ..Draft::default() }
     }
 
     /// Counts what a compaction keeps.
@@ -118,6 +116,13 @@ impl Draft {
         RecordedCompaction { after, kept_from: after, ..RecordedCompaction::default() }
     }
 
+    /// A compaction behind the messages so far, after which these pieces were sent.
+    pub(super) fn compaction_to(&self, mut pieces: Vec<Piece>) -> RecordedCompaction {
+        let after = self.next_index();
+        let kept_from = take_tail(&mut pieces, after);
+        RecordedCompaction { after, kept_from, pieces, ..RecordedCompaction::default() }
+    }
+
     /// Appends a compaction.
     ///
     /// # Errors
@@ -132,8 +137,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Appends a message that is in the file at `line`.
-    pub fn push(&mut self, mut message: Message, line: impl Into<Option<u64>>) {
+    /// Appends a message.
+    pub fn push(&mut self, mut message: Message) {
         message.blocks.iter_mut().for_each(|block| self.flatten(block));
         self.texts += message.blocks.iter().map(text_bytes).sum::<u64>();
         let prompt = message.usage.map(|usage| usage.prompt()).filter(|&prompt| prompt > 0);
@@ -141,7 +146,6 @@ impl Draft {
         // Most have one block, and room was made for four.
         message.blocks.shrink_to_fit();
         self.session.messages.push(message);
-        self.lines.push(line.into());
     }
 
     /// Checks what its messages take together. Readers that keep no record ask for it
@@ -156,7 +160,7 @@ impl Draft {
 
     /// Appends a message; one that says nothing and used nothing is left out.
     pub(super) fn turn(&mut self, turn: Turn) {
-        let Turn { id, role, at, blocks, usage, model, line } = turn;
+        let Turn { id, role, at, blocks, usage, model } = turn;
         if blocks.is_empty() && usage.is_none() {
             self.leave_out("message without content", 1);
             return;
@@ -166,12 +170,12 @@ impl Draft {
             self.models.add(&model, &id);
         }
         let message = Message { usage, ..Message::new(id, role, at, blocks) };
-        self.push(message, line);
+        self.push(message);
     }
 
-    /// Appends the result of the newest call with this id. A second result, or
+    /// Appends the result of the newest call with this id as a turn. A second result, or
     /// one whose call is not in the recording, is left out and counted.
-    pub(super) fn result(&mut self, call: &str, result: ResultText, outcome: Outcome) {
+    pub(super) fn result(&mut self, call: &str, result: ResultText, turn: Turn) {
         let Some(newest) = self.newest_call(call).map(str::to_owned) else {
             self.leave_out("tool result whose call is not in the recording", 1);
             return;
@@ -180,9 +184,9 @@ impl Draft {
             self.leave_out("second result of a tool call", 1);
             return;
         }
-        let id = self.free_id(outcome.id);
-        let message = self.result_message(id, newest, result, outcome.is_error, outcome.at);
-        self.push(message, outcome.line);
+        let id = self.free_id(turn.id);
+        let message = self.result_message(id, newest, result, turn.at);
+        self.push(message);
     }
 
     /// A message with one tool result.
@@ -191,16 +195,16 @@ impl Draft {
         id: String,
         call: String,
         result: ResultText,
-        is_error: bool,
         at: Option<Timestamp>,
     ) -> Message {
-        let ResultText { text, images, others } = result;
+        let ResultText { text, images, is_error, others } = result;
         others.into_iter().for_each(|reason| self.leave_out(reason, 1));
         let block = Block::ToolResult { call, text, images, is_error };
         Message::new(id, Role::Tool, at, vec![block])
     }
 
-    fn free_id(&mut self, own: Option<String>) -> String {
+    /// An id that no other message has.
+    pub(super) fn free_id(&mut self, own: Option<String>) -> String {
         let own = own.unwrap_or_else(|| format!("message-{}", self.next_index() + 1));
         // `#` parts a response into messages that keep its model.
         self.ids.free(own)
@@ -238,9 +242,14 @@ impl Draft {
     /// JSON in a string.
     pub(super) fn call(&mut self, id: String, name: String, given: Json) -> Block {
         let arguments = arguments(given, self);
-        let id = self.calls.free(id);
+        let id = self.free_call(id);
         self.open.insert(id.clone());
         Block::ToolCall { id, name, arguments }
+    }
+
+    /// An id that no other call has.
+    pub(super) fn free_call(&mut self, id: String) -> String {
+        self.calls.free(id)
     }
 
     /// Notes which model wrote the message at a place.
@@ -248,6 +257,12 @@ impl Draft {
         if let Some(message) = self.session.messages.get(at as usize) {
             self.models.add(model, &message.id);
         }
+    }
+
+    /// Notes the model of the response with this id, whose name the recording holds.
+    pub(super) fn written_by(&mut self, model: String, message: &str) {
+        self.models.add(&model, message);
+        self.metadata.insert(model);
     }
 
     /// The responses that a model wrote.
@@ -285,7 +300,6 @@ impl Draft {
             return;
         }
         let lead = session.messages.iter().take_while(|m| m.role == Role::System).count();
-        self.lines.drain(..lead);
         for message in session.messages.drain(..lead) {
             for block in message.blocks {
                 if let Block::Text { text } = block {
@@ -298,9 +312,8 @@ impl Draft {
     /// Takes back the messages from a place on, as an agent undoes turns, with the
     /// compactions behind it. What they cost stays.
     pub(super) fn take_back(&mut self, from: usize) -> Vec<Message> {
-        let Draft { session, lines, models, .. } = self;
+        let Draft { session, models, .. } = self;
         let taken = session.messages.split_off(from);
-        lines.truncate(from);
         session.compactions.retain(|compaction| compaction.after as usize <= from);
         let requests = taken.iter().filter_map(|message| {
             let model = models.of(&message.id).map(str::to_owned);
@@ -345,8 +358,10 @@ impl Draft {
         places
     }
 
-    /// Notes a folder that the agent worked in.
+    /// Notes a folder that the agent worked in: the first one tells the project.
     pub(super) fn worked_in(&mut self, folder: String) {
+        let project = &mut self.session.project;
+        *project = project.take().or_else(|| project_of(&folder));
         self.metadata.extend(home_of(&folder));
         self.metadata.insert(folder);
     }
@@ -398,14 +413,11 @@ pub(super) struct Turn {
     pub(super) usage: Option<Usage>,
     /// The model that wrote it.
     pub(super) model: Option<String>,
-    /// Its line in the file, where that has lines.
-    pub(super) line: Option<u64>,
 }
 
 impl Turn {
     pub(super) fn new(role: Role) -> Turn {
-        let (id, at, usage, model, line) = (None, None, None, None, None);
-        Turn { id, role, at, blocks: Vec::new(), usage, model, line }
+        Turn { id: None, role, at: None, blocks: Vec::new(), usage: None, model: None }
     }
 
     /// Adds a text that is not empty.
@@ -419,15 +431,6 @@ impl Turn {
         let text = text.into();
         self.blocks.extend((!text.is_empty()).then_some(Block::Reasoning { text }));
     }
-}
-
-/// How a call ended.
-#[derive(Default)]
-pub(super) struct Outcome {
-    pub(super) id: Option<String>,
-    pub(super) is_error: bool,
-    pub(super) at: Option<Timestamp>,
-    pub(super) line: Option<u64>,
 }
 
 /// Bytes of the text of a block.
@@ -582,19 +585,17 @@ pub(crate) fn mend(draft: &mut Draft) {
 /// fit what the messages hold, and that compactions lie within the session.
 ///
 /// # Errors
-/// The first violation, with the line of its message where there is one.
-pub(crate) fn check(draft: &Draft) -> Result<(), (Option<u64>, Problem)> {
+/// The first violation.
+pub(crate) fn check(session: &Session) -> Result<(), Problem> {
     let mut ids = FxHashSet::default();
     let mut calls: FxHashMap<&str, bool> = FxHashMap::default();
-    for (at, message) in draft.session.messages.iter().enumerate() {
-        let line = draft.lines.get(at).copied().flatten();
+    for message in &session.messages {
         if !ids.insert(message.id.as_str()) {
-            let id = message.id.clone();
-            return Err((line, Problem::RepeatedMessage(id)));
+            return Err(Problem::RepeatedMessage(message.id.clone()));
         }
-        check_blocks(message, &mut calls).map_err(|problem| (line, problem))?;
+        check_blocks(message, &mut calls)?;
     }
-    check_positions(&draft.session).map_err(|what| (None, Problem::Inconsistent(what)))
+    check_positions(session).map_err(Problem::Inconsistent)
 }
 
 fn check_blocks<'a>(
@@ -742,13 +743,13 @@ mod tests {
                 serde_json::json!("{\"a\":1}"),
             ));
             draft.turn(turn);
-            draft.result("c", text("4210"), Outcome::default());
+            draft.result("c", text("4210"), Turn::new(Role::Tool));
         }
-        draft.result("c", text("again"), Outcome::default());
-        draft.result("d", text("?"), Outcome::default());
+        draft.result("c", text("again"), Turn::new(Role::Tool));
+        draft.result("d", text("?"), Turn::new(Role::Tool));
         draft.turn(Turn::new(Role::User));
         draft.finish();
-        check(&draft).unwrap();
+        check(&draft.session).unwrap();
         let ids = draft.session.messages.iter().map(|message| message.id.as_str());
         assert_eq!(ids.collect::<Vec<_>>(), ["m", "message-2", "m#2", "message-4"]);
         let results = draft.session.messages.iter().filter_map(Message::tool_result);

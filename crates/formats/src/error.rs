@@ -3,8 +3,6 @@
 //! Invariant: every problem names its file, its line where there is one, and a
 //! remedy. Nothing in this module's callers panics on input.
 
-use std::fmt;
-
 use thiserror::Error;
 
 use super::source::MAX_DOCUMENT;
@@ -153,15 +151,6 @@ impl Problem {
             Problem::RepeatedMessage { .. } => "second message",
             _ => return None,
         })
-    }
-
-    /// Puts the path of the record in front of the place of a wrong shape: its
-    /// document has no usable lines.
-    pub(super) fn within(self, path: impl fmt::Display) -> Problem {
-        match self {
-            Problem::Shape { at, message } => Problem::Shape { at: format!("{path}{at}"), message },
-            other => other,
-        }
     }
 }
 

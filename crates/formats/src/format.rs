@@ -6,7 +6,6 @@
 use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 
-use super::LoadOptions;
 use super::database::{self, Table, tables};
 use super::draft::Draft;
 use super::error::DatasetError;
@@ -100,7 +99,7 @@ impl Head {
     /// Whether one of the records has all that one of these names, each a few places. A place is
     /// a JSON pointer, perhaps with the texts that may stand there: `/type=user|system`.
     pub(super) fn has(&self, kinds: &[&str]) -> bool {
-        self.any(|record| kinds.iter().any(|places| has_all(record, places)))
+        self.any(|record| has_any(record, kinds))
     }
 
     /// The first character that is not white space.
@@ -187,7 +186,10 @@ pub struct Format {
     pub tried: Tried,
     /// Whether the input looks like this format. Formats exclude each other.
     pub sniff: fn(&Head) -> bool,
-    pub(super) read: Read,
+    /// Reads every session of one input, in order, one after another, so that only the newest is
+    /// in memory where the format may have very many in a file; those without a message are
+    /// dropped. The first record that the format does not allow is an error with its line.
+    pub(super) read: fn(&mut Source<'_>, &mut Take<'_>) -> Result<(), DatasetError>,
 }
 
 /// What the reader of a format was tried on.
@@ -206,19 +208,9 @@ pub enum Tried {
     },
 }
 
-/// Reads every session of one input, in order; the first record that the
-/// format does not allow is an error with its line.
-pub(super) enum Read {
-    /// All at once; those without a message are dropped. A torn last line of the input is counted
-    /// in the last of the others.
-    All(fn(&mut Source<'_>, &LoadOptions) -> Result<Vec<Draft>, DatasetError>),
-    /// One after another, so that only the newest is in memory, where the format
-    /// may have very many in a file.
-    Each(fn(&mut Source<'_>, &LoadOptions, &mut Take<'_>) -> Result<(), DatasetError>),
-}
-
 impl Format {
-    /// Reads every session of one input, in order.
+    /// Reads every session of one input, in order. A torn last line of the input is counted in
+    /// the last of them.
     ///
     /// # Errors
     /// The first record that the format does not allow, with its line, and those
@@ -226,7 +218,6 @@ impl Format {
     pub(super) fn read(
         &self,
         source: &mut Source<'_>,
-        options: &LoadOptions,
         take: &mut Take<'_>,
     ) -> Result<(), DatasetError> {
         let (mut last, mut silent) = (None::<Draft>, 0);
@@ -241,13 +232,7 @@ impl Format {
             }
             last.replace(draft).map_or(Ok(()), |before| finished(source, before))
         };
-        match self.read {
-            Read::All(read) => {
-                let drafts = read(source, options)?;
-                drafts.into_iter().try_for_each(|draft| next(source, draft))?;
-            }
-            Read::Each(read) => read(source, options, &mut next)?,
-        }
+        (self.read)(source, &mut next)?;
         let Some(mut last) = last else { return Ok(()) };
         last.leave_out("torn last line", source.take_torn());
         finished(source, last)?;
@@ -340,6 +325,11 @@ pub(super) fn has_all(record: &Json, places: &str) -> bool {
             texts.any(|text| text.is_empty() || value.as_str() == Some(text))
         })
     })
+}
+
+/// Whether a record has all of the places of one of these.
+pub(super) fn has_any(record: &Json, kinds: &[&str]) -> bool {
+    kinds.iter().any(|places| has_all(record, places))
 }
 
 /// Describes an input by its first bytes. `None`: nothing is known of it.

@@ -1,16 +1,15 @@
-//! Collects what is read of an input: into one data set in memory, or session by
-//! session into a sink.
+//! Collects what is read of an input into one data set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Dataset;
 use super::draft::{Draft, check, mend};
 use super::error::{DatasetError, Problem};
 use super::native;
 use super::questions::{self, Placed};
-use super::relations::{Copies, Relations};
+use super::relations::Relations;
 use super::source::Source;
 use super::walk::Subagents;
+use super::{Dataset, LoadOptions};
 use recap_core::model::{MessageIndex, Question, SIDECHAIN, Session, SidechainRequest, Usage};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
@@ -35,29 +34,7 @@ pub(super) fn first_of<S: AsRef<str>>(names: &[S], most: usize) -> String {
     }
 }
 
-/// Where sessions go as they are read.
-pub(super) trait Sink {
-    /// Takes the next session, which is in this file; returns its id there.
-    ///
-    /// # Errors
-    /// A session that cannot be kept.
-    fn put(&mut self, file: &str, session: Session) -> Result<String, DatasetError>;
-
-    /// Adds what a subagent did to the session that started it.
-    fn amend(&mut self, at: usize, aside: Aside);
-
-    /// Drops all but the first so many.
-    ///
-    /// # Errors
-    /// What the file system refuses.
-    fn truncate(&mut self, count: usize) -> Result<(), DatasetError>;
-
-    /// Marks in each session what others count, and drops those that have nothing else.
-    fn count_once(&mut self, copies: Vec<Copies>);
-}
-
 /// What a subagent did, for the session that started it.
-#[derive(Clone, Debug, Default)]
 pub(super) struct Aside {
     pub(super) requests: Vec<SidechainRequest>,
     /// Number of its messages.
@@ -78,52 +55,20 @@ impl Aside {
 
     /// Adds it to the session.
     pub(super) fn add_to(self, session: &mut Session) {
-        self.count(&mut session.left_out);
-        session.sidechains.extend(self.requests);
-    }
-
-    /// Counts its messages among what was left out.
-    pub(super) fn count(&self, left_out: &mut BTreeMap<String, u64>) {
         if self.messages > 0 {
-            *left_out.entry("message of a subagent".to_owned()).or_default() += self.messages;
+            let reason = "message of a subagent".to_owned();
+            *session.left_out.entry(reason).or_default() += self.messages;
         }
-    }
-}
-
-impl Sink for Vec<Session> {
-    fn put(&mut self, _: &str, mut session: Session) -> Result<String, DatasetError> {
-        let id = session.id.clone();
-        // Readers cannot reserve the right size beforehand, and many sessions
-        // are held in memory.
-        session.messages.iter_mut().for_each(|message| message.blocks.shrink_to_fit());
-        session.messages.shrink_to_fit();
-        self.push(session);
-        Ok(id)
-    }
-
-    fn amend(&mut self, at: usize, aside: Aside) {
-        if let Some(session) = self.get_mut(at) {
-            aside.add_to(session);
-        }
-    }
-
-    fn truncate(&mut self, count: usize) -> Result<(), DatasetError> {
-        Vec::truncate(self, count);
-        Ok(())
-    }
-
-    fn count_once(&mut self, copies: Vec<Copies>) {
-        self.iter_mut().zip(&copies).for_each(|(session, copies)| copies.mark(session));
-        let mut copies = copies.into_iter();
-        self.retain(|_| copies.next().is_none_or(|copies| !copies.is_whole));
+        session.sidechains.extend(self.requests);
     }
 }
 
 /// The sessions and questions of a data set that is being read.
-pub(super) struct Gathered<S = Vec<Session>> {
-    pub(super) sessions: S,
-    /// What is known of each session besides.
-    pub(super) index: Vec<Entry>,
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// How the inputs are read.
+    pub(super) options: LoadOptions,
+    pub(super) sessions: Vec<Entry>,
     pub(super) warnings: Vec<String>,
     pub(super) files: Vec<(String, String)>,
     pub(super) card: Option<Dataset>,
@@ -143,71 +88,56 @@ pub(super) struct Gathered<S = Vec<Session>> {
     pub(super) subagents: Subagents,
 }
 
-/// A session's place, its id and the questions that came with it.
+/// A session, its place and the questions that came with it.
 pub(super) struct Entry {
     /// Path below the input.
     file: String,
-    pub(super) id: String,
+    session: Session,
     questions: Vec<Question>,
     /// The name of the questions' file in errors.
     asked_in: String,
 }
 
-impl<S: Sink> Gathered<S> {
-    /// Collects into `sessions`.
-    pub(super) fn of(sessions: S) -> Self {
-        Gathered {
-            sessions,
-            index: Vec::new(),
-            warnings: Vec::new(),
-            files: Vec::new(),
-            card: None,
-            questions: Vec::new(),
-            problems: Vec::new(),
-            set_aside: Vec::new(),
-            first_unknown: None,
-            relations: Relations::default(),
-            formats: BTreeSet::new(),
-            subagents: Subagents::default(),
-        }
+impl Gathered {
+    pub(super) fn new(options: LoadOptions) -> Gathered {
+        Gathered { options, ..Gathered::default() }
     }
 
-    /// Takes the next session of a file. Sessions of subagents may be sessions of their own
-    /// (`apart`), and nothing may be mended of what this program wrote (`strict`).
+    /// Takes the next session of a file. Nothing may be mended of what this program wrote
+    /// (`strict`).
     ///
     /// # Errors
-    /// The first rule of sessions that it breaks, or a sink that does not take it.
+    /// The first rule of sessions that it breaks.
     pub(super) fn keep(
         &mut self,
         relative: &str,
         mut draft: Draft,
         source: &Source<'_>,
-        apart: bool,
         strict: bool,
     ) -> Result<(), DatasetError> {
         if self.relations.defers(relative, &draft) {
             return Ok(());
         }
-        if let Err((line, problem)) = check(&draft) {
+        if let Err(problem) = check(&draft.session) {
             // Questions name messages by their ids.
             let strict = strict || !draft.questions.is_empty();
             if strict || problem.kind().is_none() {
-                return Err(source.error(line, problem));
+                return Err(source.error(draft.line, problem));
             }
             mend(&mut draft);
-            check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
+            check(&draft.session).map_err(|problem| source.error(draft.line, problem))?;
         }
         settle(&mut draft.session);
         match self.relations.starter(&draft) {
-            Some(starter) if apart => {
+            Some(starter) if self.options.sidechains => {
                 starter.children += 1;
-                let id = &self.index[starter.at].id;
+                let id = &self.sessions[starter.at].session.id;
                 draft.session.id = format!("{id}{SIDECHAIN}{}", starter.children);
             }
             Some(starter) => {
                 let at = starter.at;
                 let aside = self.relations.fold(at, &draft);
-                self.sessions.amend(at, aside);
+                aside.add_to(&mut self.sessions[at].session);
                 return Ok(());
             }
             None if draft.parent.is_none() => {}
@@ -216,12 +146,14 @@ impl<S: Sink> Gathered<S> {
                  is read by itself, with what it repeats of the other"
             )),
         }
-        self.relations.note(self.index.len(), relative, &draft, !strict);
-        let Draft { session, questions, asked_in, .. } = draft;
-        let file = relative.to_owned();
+        self.relations.note(self.sessions.len(), relative, &draft, !strict);
+        let Draft { mut session, questions, asked_in, .. } = draft;
+        // Readers cannot reserve the right size beforehand, and many sessions
+        // are held in memory.
+        session.messages.iter_mut().for_each(|message| message.blocks.shrink_to_fit());
+        session.messages.shrink_to_fit();
         let asked_in = asked_in.unwrap_or_else(|| source.name().to_owned());
-        let id = self.sessions.put(relative, session)?;
-        self.index.push(Entry { file, id, questions, asked_in });
+        self.sessions.push(Entry { file: relative.to_owned(), session, questions, asked_in });
         Ok(())
     }
 
@@ -231,13 +163,12 @@ impl<S: Sink> Gathered<S> {
         &mut self,
         relative: &str,
         read: impl FnOnce(&mut Self) -> Result<bool, DatasetError>,
-    ) -> Result<bool, DatasetError> {
-        let count = self.index.len();
+    ) -> bool {
+        let count = self.sessions.len();
         let (warnings, files) = (self.warnings.len(), self.files.len());
         match read(self) {
-            Err(error) if !matches!(error.problem, Problem::Io { action: "write", .. }) => {
-                self.sessions.truncate(count)?;
-                self.index.truncate(count);
+            Err(error) => {
+                self.sessions.truncate(count);
                 self.relations.truncate(count);
                 self.warnings.truncate(warnings);
                 self.files.truncate(files);
@@ -247,36 +178,40 @@ impl<S: Sink> Gathered<S> {
                     name(&error.file).filter(|other| Some(other) != name(relative).as_ref());
                 let other = other.map_or_else(String::new, |other| format!("{other}: "));
                 self.set_aside.push(format!("{relative}: {other}{}", error.reason()));
-                Ok(true)
+                true
             }
-            known => known,
+            Ok(known) => known,
         }
     }
 
-    /// Counts what several sessions share in one of them.
-    pub(super) fn count_once(&mut self) {
-        let (copies, warning) = self.relations.copies(|at| self.index[at].file.clone());
+    /// Counts what several sessions share in one of them, and drops those that have nothing else.
+    fn count_once(&mut self) {
+        let (copies, warning) = self.relations.copies(|at| self.sessions[at].file.clone());
         self.warnings.extend(warning);
-        let mut whole = copies.iter().map(|copies| copies.is_whole).collect::<Vec<_>>().into_iter();
-        self.index.retain(|_| whole.next() != Some(true));
-        self.sessions.count_once(copies);
+        let mut copies = copies.into_iter();
+        self.sessions.retain_mut(|entry| {
+            let copies = copies.next().unwrap_or_default();
+            copies.mark(&mut entry.session);
+            !copies.is_whole
+        });
     }
 
-    /// The ids of all sessions, none twice; their questions, whose ids begin with
-    /// those, are placed among the others.
+    /// Gives every session an id of its own, and places the questions that came with it, whose
+    /// ids begin with that, among the others.
     ///
     /// # Errors
     /// Two sessions of one file with the same id.
-    pub(super) fn name_sessions(&mut self) -> Result<Vec<String>, DatasetError> {
-        let ids = unique_ids(&self.index)?;
-        for (Entry { questions, asked_in, .. }, session) in self.index.iter_mut().zip(&ids) {
+    fn name_sessions(&mut self) -> Result<(), DatasetError> {
+        let ids = unique_ids(&self.sessions)?;
+        for (Entry { session, questions, asked_in, .. }, id) in self.sessions.iter_mut().zip(ids) {
             self.questions.extend(questions.drain(..).map(|question| {
-                let (id, session) = (format!("{session}/{}", question.id), session.clone());
+                let (id, session) = (format!("{id}/{}", question.id), id.clone());
                 let question = Question { id, session, ..question };
                 Placed { question, file: asked_in.clone(), line: None }
             }));
+            session.id = id;
         }
-        Ok(ids)
+        Ok(())
     }
 
     /// Adds a warning for each file that was set aside.
@@ -298,22 +233,14 @@ impl<S: Sink> Gathered<S> {
             ));
         }
     }
-}
 
-impl Default for Gathered {
-    fn default() -> Self {
-        Gathered::of(Vec::new())
-    }
-}
-
-impl Gathered {
     /// The data set, without its questions: these stay, with the problems that keep it from
     /// loading, by file and line.
     pub(super) fn dataset(&mut self, name: &str) -> Result<Dataset, DatasetError> {
         self.count_once();
-        let ids = self.name_sessions()?;
-        let mut sessions = std::mem::take(&mut self.sessions);
-        sessions.iter_mut().zip(ids).for_each(|(session, id)| session.id = id);
+        self.name_sessions()?;
+        let entries = std::mem::take(&mut self.sessions).into_iter();
+        let sessions: Vec<Session> = entries.map(|entry| entry.session).collect();
         self.problems.extend(questions::broken(&sessions, &self.questions));
         self.problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
         let name = name.to_owned();
@@ -347,16 +274,16 @@ impl Gathered {
 ///
 /// # Errors
 /// Two sessions of one file with the same id.
-fn unique_ids(index: &[Entry]) -> Result<Vec<String>, DatasetError> {
+fn unique_ids(sessions: &[Entry]) -> Result<Vec<String>, DatasetError> {
     let mut files_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut files_with: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for Entry { file, id, .. } in index {
-        files_of.entry(id).or_default().insert(file);
+    for Entry { file, session, .. } in sessions {
+        files_of.entry(&session.id).or_default().insert(file);
         files_with.entry(stem_of(file)).or_default().insert(file);
     }
     let mut seen = BTreeSet::new();
-    let unique = index.iter().map(|Entry { file, id, .. }| {
-        let stem = stem_of(file);
+    let unique = sessions.iter().map(|Entry { file, session, .. }| {
+        let (stem, id) = (stem_of(file), &session.id);
         let is_alone = files_with.get(stem).is_none_or(|files| files.len() == 1);
         let path = if is_alone { stem } else { file };
         let is_shared = files_of.get(id.as_str()).is_some_and(|files| files.len() > 1);

@@ -1,28 +1,20 @@
-//! Writes recordings of any format into a folder, session by session: in memory
-//! is the session that is being read, not the archive.
-//!
-//! Sessions are first written as native lines into a temporary file of the
-//! folder. When all are read, their final ids are known: then the questions are
-//! checked, and the file is renamed or converted.
+//! Writes recordings of any format into a folder: as a native data set, or as conversations that
+//! other programs read.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Value as Json, json};
 
 use super::error::{DatasetError, Problem};
-use super::gathered::{Aside, Gathered, Sink};
+use super::gathered::Gathered;
 use super::load::read_into;
-use super::native::{
-    QUESTIONS_FILE, SESSIONS_FILE, refuse_existing, write_card, write_line, write_questions,
-};
-use super::questions::{self, Placed};
-use super::relations::Copies;
-use super::source::{from_json, parse};
+use super::native::{self, CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, refused};
+use super::source::from_json;
 use super::{Dataset, LoadOptions};
 use recap_core::model::{Block, Expectation, Message, Question, Session, ToolDefinition};
 use recap_core::text::redact::{Redactor, replaced_users, user_names};
@@ -54,8 +46,7 @@ pub struct Imported {
     pub redacted: Vec<(&'static str, usize, u64)>,
 }
 
-/// Reads `inputs` and writes their sessions into `folder`. `progress` is called
-/// with the number of sessions so far.
+/// Reads `inputs` and writes their sessions into `folder`.
 ///
 /// # Errors
 /// As [`load`](super::load) for each input, a data set that stands in the folder
@@ -64,209 +55,53 @@ pub fn import(
     inputs: &[PathBuf],
     folder: &Path,
     options: &ImportOptions,
-    progress: &mut dyn FnMut(usize),
 ) -> Result<Imported, DatasetError> {
-    refuse_existing(folder, options.export)?;
+    options.export.refuse_existing(folder)?;
+    let mut gathered = Gathered::new(options.load);
+    for input in inputs {
+        read_into(&mut gathered, input)?;
+    }
+    gathered.card = gathered.card.filter(|_| inputs.len() == 1);
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_else(|| "imported".to_owned());
+    let mut dataset = Dataset { name, ..gathered.whole("")? };
+    let mut redacted = Vec::new();
+    if options.redact {
+        let mut pseudonyms = Pseudonyms::default();
+        for session in &mut dataset.sessions {
+            let replaced = pseudonyms.session(session);
+            *session = replaced.map_err(|problem| DatasetError::whole(&session.id, problem))?;
+        }
+        pseudonyms.questions(&mut dataset.questions);
+        redacted = pseudonyms.counts();
+    }
     let made = !folder.exists();
-    let partial = folder.join(format!("{SESSIONS_FILE}.partial"));
-    let written = write_all(inputs, folder, &partial, options, progress);
-    if written.is_err() {
+    let not_written = options.export.write(&dataset, folder).inspect_err(|_| {
         // The error is what the user has to know, not that these may remain.
-        drop(std::fs::remove_file(&partial));
+        for name in options.export.files() {
+            drop(std::fs::remove_file(folder.join(name)));
+        }
         if made {
             drop(std::fs::remove_dir(folder));
         }
-    }
-    written
-}
-
-fn write_all(
-    inputs: &[PathBuf],
-    folder: &Path,
-    partial: &Path,
-    options: &ImportOptions,
-    progress: &mut dyn FnMut(usize),
-) -> Result<Imported, DatasetError> {
-    std::fs::create_dir_all(folder).map_err(|e| refused(folder, e))?;
-    let file = File::create(partial).map_err(|e| refused(partial, e))?;
-    let mut gathered = Gathered::of(Spool {
-        path: partial,
-        file: BufWriter::new(file),
-        written: Vec::new(),
-        asides: BTreeMap::new(),
-        copies: Vec::new(),
-        pseudonyms: options.redact.then(Pseudonyms::default),
-        progress,
-    });
-    for input in inputs {
-        read_into(&mut gathered, input, &options.load)?;
-    }
-    gathered.count_once();
-    let ids = gathered.name_sessions()?;
-    let Gathered { sessions, index, warnings, questions: placed, mut problems, card, .. } =
-        gathered;
-    let Spool { mut file, written, mut pseudonyms, asides, copies, .. } = sessions;
-    file.flush().map_err(|e| refused(partial, e))?;
-    drop(file);
-    let changed = index.iter().zip(&ids).any(|(own, id)| own.id != *id)
-        || !asides.is_empty()
-        || copies.iter().any(|copies| !copies.is_empty());
-    let left_out = written.into_iter().zip(&ids).flat_map(|(written, id)| {
-        let counts = written.left_out.into_iter();
-        counts.map(|(why, n)| (id.clone(), why, n))
-    });
-    let left_out = left_out.collect();
-    let lines = Lines { path: partial, ids: &ids, asides: &asides, copies: &copies, changed };
-    problems.extend(flaws(&lines, &placed)?);
-    problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-    if let Some(first) = problems.into_iter().next() {
-        return Err(first);
-    }
-    let mut questions: Vec<Question> = placed.into_iter().map(|placed| placed.question).collect();
-    if let Some(pseudonyms) = &mut pseudonyms {
-        pseudonyms.questions(&mut questions);
-    }
-    let not_written = options.export.write(folder, &lines, &questions)?;
-    if options.export == Export::Native {
-        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.unwrap_or_else(|| "imported".to_owned());
-        let card = card.filter(|_| inputs.len() == 1).unwrap_or_default();
-        write_card(folder, &Dataset { name, ..card })?;
-    }
-    let redacted = pseudonyms.map_or_else(Vec::new, |pseudonyms| pseudonyms.counts());
-    Ok(Imported { sessions: ids.len(), warnings, left_out, not_written, redacted })
-}
-
-pub(super) fn refused(path: &Path, source: std::io::Error) -> DatasetError {
-    let action = "write";
-    DatasetError::whole(path.display().to_string(), Problem::Io { action, source })
-}
-
-/// The problems of questions, for which each session is read once more.
-fn flaws(lines: &Lines<'_>, placed: &[Placed]) -> Result<Vec<DatasetError>, DatasetError> {
-    if placed.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut sessions = Vec::new();
-    lines.each(|mut session| {
-        // The positions of messages are all that is looked up.
-        session.messages.iter_mut().for_each(|message| message.blocks.clear());
-        sessions.push(session);
-        Ok(())
     })?;
-    Ok(questions::broken(&sessions, placed))
-}
-
-/// The sessions that were written, in their order.
-pub(super) struct Lines<'a> {
-    pub(super) path: &'a Path,
-    ids: &'a [String],
-    /// What subagents did, by the place of the session that started them.
-    asides: &'a BTreeMap<usize, Vec<Aside>>,
-    /// What of each that was written another one counts.
-    copies: &'a [Copies],
-    /// Whether the sessions differ from what was written.
-    pub(super) changed: bool,
-}
-
-impl Lines<'_> {
-    /// Writes them into a file, one after another.
-    fn write(
-        &self,
-        path: &Path,
-        mut write: impl FnMut(&Session, &mut BufWriter<File>) -> std::io::Result<()>,
-    ) -> Result<(), DatasetError> {
-        let mut file = BufWriter::new(File::create(path).map_err(|e| refused(path, e))?);
-        self.each(|session| write(&session, &mut file).map_err(|e| refused(path, e)))?;
-        file.flush().map_err(|e| refused(path, e))
-    }
-
-    /// Reads them one after another, with their final ids.
-    pub(super) fn each(
-        &self,
-        mut take: impl FnMut(Session) -> Result<(), DatasetError>,
-    ) -> Result<(), DatasetError> {
-        let file = File::open(self.path).map_err(|e| refused(self.path, e))?;
-        let mut ids = self.ids.iter();
-        for ((at, line), copies) in BufReader::new(file).lines().enumerate().zip(self.copies) {
-            let line = line.map_err(|e| refused(self.path, e))?;
-            let Some(id) = Some(copies).filter(|copies| !copies.is_whole).and_then(|_| ids.next())
-            else {
-                continue;
-            };
-            let mut session = parse::<Session>(&line)
-                .map_err(|problem| DatasetError::whole(self.path.display().to_string(), problem))?;
-            session.id.clone_from(id);
-            copies.mark(&mut session);
-            let asides = self.asides.get(&at).into_iter().flatten();
-            asides.cloned().for_each(|aside| aside.add_to(&mut session));
-            take(session)?;
-        }
-        Ok(())
-    }
-}
-
-/// A session that was written.
-struct Written {
-    /// Where its line begins, in bytes.
-    start: u64,
-    left_out: BTreeMap<String, u64>,
-}
-
-/// The temporary file of sessions.
-struct Spool<'a> {
-    path: &'a Path,
-    file: BufWriter<File>,
-    written: Vec<Written>,
-    asides: BTreeMap<usize, Vec<Aside>>,
-    copies: Vec<Copies>,
-    pseudonyms: Option<Pseudonyms>,
-    progress: &'a mut dyn FnMut(usize),
-}
-
-impl Sink for Spool<'_> {
-    fn put(&mut self, file: &str, mut session: Session) -> Result<String, DatasetError> {
-        if let Some(pseudonyms) = &mut self.pseudonyms {
-            let replaced = pseudonyms.session(&session);
-            session = replaced.map_err(|problem| DatasetError::whole(file.to_owned(), problem))?;
-        }
-        let start = self.file.stream_position();
-        let written = write_line(&session, &mut self.file).and(start);
-        let start = written.map_err(|e| refused(self.path, e))?;
-        self.written.push(Written { start, left_out: session.left_out });
-        (self.progress)(self.written.len());
-        Ok(session.id)
-    }
-
-    fn amend(&mut self, at: usize, aside: Aside) {
-        if let Some(session) = self.written.get_mut(at) {
-            aside.count(&mut session.left_out);
-            self.asides.entry(at).or_default().push(aside);
-        }
-    }
-
-    fn truncate(&mut self, count: usize) -> Result<(), DatasetError> {
-        let Some(first) = self.written.get(count) else { return Ok(()) };
-        let end = first.start;
-        self.written.truncate(count);
-        // Seeking writes what the buffer holds.
-        let cut =
-            self.file.seek(SeekFrom::Start(end)).and_then(|_| self.file.get_mut().set_len(end));
-        cut.map_err(|e| refused(self.path, e))
-    }
-
-    fn count_once(&mut self, copies: Vec<Copies>) {
-        let mut whole = copies.iter().map(|copies| copies.is_whole);
-        self.written.retain(|_| whole.next() != Some(true));
-        self.copies = copies;
-    }
+    let left_out = dataset.sessions.iter().flat_map(|session| {
+        session.left_out.iter().map(|(why, n)| (session.id.clone(), why.clone(), *n))
+    });
+    Ok(Imported {
+        sessions: dataset.sessions.len(),
+        left_out: left_out.collect(),
+        warnings: dataset.warnings,
+        not_written,
+        redacted,
+    })
 }
 
 // The formats that sessions are written in: recap's own, and one that other
 // programs read.
 
 /// Name of the file of conversations, one a line.
-pub(crate) const CHAT_FILE: &str = "conversations.jsonl";
+const CHAT_FILE: &str = "conversations.jsonl";
 
 /// A format that sessions are written in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -282,38 +117,43 @@ pub enum Export {
 type Counts = BTreeMap<&'static str, u64>;
 
 impl Export {
-    /// Writes every session into `folder`; returns what could not be written.
-    pub(super) fn write(
-        self,
-        folder: &Path,
-        lines: &Lines<'_>,
-        questions: &[Question],
-    ) -> Result<Counts, DatasetError> {
-        let mut counts = Counts::new();
+    /// The names of the files that it writes.
+    fn files(self) -> &'static [&'static str] {
         match self {
-            Export::Native if lines.changed => {
-                lines.write(&folder.join(SESSIONS_FILE), |session, file| {
-                    write_line(session, file)
-                })?;
-            }
-            Export::Native => {
-                let path = folder.join(SESSIONS_FILE);
-                std::fs::rename(lines.path, &path).map_err(|e| refused(&path, e))?;
-            }
-            Export::OpenAiChat => {
-                lines.write(&folder.join(CHAT_FILE), |session, file| {
-                    writeln!(file, "{}", conversation(session, &mut counts))
-                })?;
-                count(&mut counts, "question", questions.len());
-            }
+            Export::Native => &[CARD_FILE, SESSIONS_FILE, QUESTIONS_FILE],
+            Export::OpenAiChat => &[CHAT_FILE],
         }
-        if self == Export::OpenAiChat || lines.changed {
-            std::fs::remove_file(lines.path).map_err(|e| refused(lines.path, e))?;
-        }
+    }
+
+    /// Refuses to write over what stands in a folder.
+    ///
+    /// # Errors
+    /// The first file that stands there.
+    pub(super) fn refuse_existing(self, folder: &Path) -> Result<(), DatasetError> {
+        let stands = self.files().iter().map(|name| folder.join(name)).find(|path| path.exists());
+        let Some(path) = stands else { return Ok(()) };
+        let remedy = "name another folder, or remove that one first";
+        let problem = Problem::other("there is a data set already", remedy);
+        Err(DatasetError::whole(path.display().to_string(), problem))
+    }
+
+    /// Writes a data set into `folder`; returns what could not be written.
+    fn write(self, dataset: &Dataset, folder: &Path) -> Result<Counts, DatasetError> {
+        let mut counts = Counts::new();
         if self == Export::Native {
-            let written = write_questions(questions, folder);
-            written.map_err(|e| refused(&folder.join(QUESTIONS_FILE), e))?;
+            native::write(dataset, folder)?;
+            return Ok(counts);
         }
+        let mut write = || {
+            std::fs::create_dir_all(folder)?;
+            let mut file = BufWriter::new(File::create(folder.join(CHAT_FILE))?);
+            for session in &dataset.sessions {
+                writeln!(file, "{}", conversation(session, &mut counts))?;
+            }
+            file.flush()
+        };
+        write().map_err(|error| refused(folder, error))?;
+        count(&mut counts, "question", dataset.questions.len());
         Ok(counts)
     }
 }
@@ -394,7 +234,7 @@ fn chat_message(message: &Message, counts: &mut Counts) -> Json {
 
 /// The pseudonyms so far.
 #[derive(Default)]
-pub(super) struct Pseudonyms {
+struct Pseudonyms {
     redactor: Redactor,
     /// Number of each user by name, from 1.
     users: BTreeMap<String, usize>,
@@ -406,7 +246,7 @@ impl Pseudonyms {
     ///
     /// # Errors
     /// A text that must not change, such as a role, taken for a secret.
-    pub(super) fn session(&mut self, session: &Session) -> Result<Session, Problem> {
+    fn session(&mut self, session: &Session) -> Result<Session, Problem> {
         let mut json = serde_json::to_value(session).expect("plain data serialises");
         let mut texts = Vec::new();
         each_text(&mut json, &mut |text| texts.push(std::mem::take(text)));
@@ -416,7 +256,7 @@ impl Pseudonyms {
     }
 
     /// Questions and their answers.
-    pub(super) fn questions(&mut self, questions: &mut [Question]) {
+    fn questions(&mut self, questions: &mut [Question]) {
         for question in questions {
             let values = match &mut question.expect {
                 Expectation::AnyOf(values) | Expectation::Rubric(values) => values.as_mut_slice(),
@@ -432,7 +272,7 @@ impl Pseudonyms {
     }
 
     /// Kinds of values, each with the number of distinct values and of places.
-    pub(super) fn counts(&self) -> Vec<(&'static str, usize, u64)> {
+    fn counts(&self) -> Vec<(&'static str, usize, u64)> {
         let users = ("user name", self.users.len(), self.places.get());
         self.redactor.counts().into_iter().chain([users]).collect()
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
+use super::LoadOptions;
 use super::error::{DatasetError, Problem};
 use super::load::empty;
 use super::questions::{WireExpectation, repeated_id, wording};
@@ -25,7 +26,7 @@ use recap_core::text::excerpt;
 /// Everything that is wrong with the file, in the order of its lines; the first
 /// alone where no line is a labelled answer.
 pub fn load_labels(path: &Path) -> Result<Vec<LabelledCase>, Vec<DatasetError>> {
-    let mut source = Source::open(path, None).map_err(|error| vec![error])?;
+    let mut source = Source::open(path, LoadOptions::default()).map_err(|error| vec![error])?;
     let mut reader = Reader { file: Arc::from(source.name()), ..Reader::default() };
     if let Err(error) = reader.read(&mut source) {
         reader.problems.push(error);

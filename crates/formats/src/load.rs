@@ -9,7 +9,7 @@ use recap_datasets::BUNDLED;
 use super::error::{DatasetError, Problem};
 use super::format::{Description, Format, Head, MAX_HEAD, Tried, describe};
 use super::formats::FORMATS;
-use super::gathered::{Gathered, Sink, stem_of};
+use super::gathered::{Gathered, stem_of};
 use super::native::{self, CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, read_card};
 use super::source::{FIRST, HEAD, Source};
 use super::walk::{self, Found, Subagents};
@@ -29,8 +29,8 @@ const NO_MESSAGE: &str = "it contains no message";
 /// as one session can be read: they are named in the warnings, broken ones
 /// with what is wrong. A native data set must be right as a whole.
 pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
-    let mut gathered = Gathered::default();
-    let name = read_into(&mut gathered, input, options)?;
+    let mut gathered = Gathered::new(*options);
+    let name = read_into(&mut gathered, input)?;
     gathered.whole(&name)
 }
 
@@ -44,14 +44,12 @@ pub fn load_files(
     files: &[&Path],
     options: &LoadOptions,
 ) -> Result<Dataset, Vec<String>> {
-    let mut gathered = Gathered::default();
+    let mut gathered = Gathered::new(*options);
     for file in files {
         let shown = file.display().to_string();
-        gathered
-            .or_set_aside(&shown, |gathered| read_into(gathered, file, options).map(|_| true))
-            .map_err(|error| vec![error.to_string()])?;
+        gathered.or_set_aside(&shown, |gathered| read_into(gathered, file).map(|_| true));
     }
-    if gathered.index.is_empty() {
+    if gathered.sessions.is_empty() {
         return Err(gathered.set_aside);
     }
     gathered.warn_of_set_aside();
@@ -69,9 +67,9 @@ pub fn load_reader(
     options: &LoadOptions,
 ) -> Result<Dataset, DatasetError> {
     let stem = stem_of(name);
-    let source = Source::new(name, stem, bytes, options.max_unpacked)?;
-    let mut gathered = Gathered::default();
-    gathered.only(name, source, options)?;
+    let source = Source::new(name, stem, bytes, *options)?;
+    let mut gathered = Gathered::new(*options);
+    gathered.only(name, source)?;
     gathered.whole(stem)
 }
 
@@ -83,13 +81,14 @@ fn load_native(
 ) -> Result<Dataset, DatasetError> {
     let mut gathered = Gathered::default();
     let shown = |file: &str| format!("{name}/{file}");
-    let open = |file, text| Source::new(&shown(file), name, str::as_bytes(text), None);
+    let open =
+        |file, text| Source::new(&shown(file), name, str::as_bytes(text), LoadOptions::default());
     gathered.beside_sessions(CARD_FILE, open(CARD_FILE, card)?)?;
     if !questions.is_empty() {
         gathered.beside_sessions(QUESTIONS_FILE, open(QUESTIONS_FILE, questions)?)?;
     }
     let mut source = open(SESSIONS_FILE, sessions)?;
-    gathered.sessions(&native::FORMAT, SESSIONS_FILE, &mut source, &LoadOptions::default())?;
+    gathered.sessions(&native::FORMAT, SESSIONS_FILE, &mut source)?;
     gathered.done(SESSIONS_FILE, source)?;
     gathered.whole(name)
 }
@@ -99,32 +98,29 @@ fn load_native(
 ///
 /// # Errors
 /// As [`load`].
-pub(super) fn read_into<S: Sink>(
-    gathered: &mut Gathered<S>,
-    input: &Path,
-    options: &LoadOptions,
-) -> Result<String, DatasetError> {
+pub(super) fn read_into(gathered: &mut Gathered, input: &Path) -> Result<String, DatasetError> {
     let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
     gathered.relations.inputs += 1;
     if metadata.is_dir() {
-        return read_folder(gathered, input, options);
+        return read_folder(gathered, input);
     }
     let name = input.file_name().unwrap_or(input.as_os_str()).to_string_lossy().into_owned();
     let found = Found { relative: name.clone(), path: input.to_owned() };
-    let source = open_session(&found, &Subagents::beside(input), options)?;
-    gathered.only(&name, source, options)?;
+    let source = open_session(&found, &Subagents::beside(input), gathered.options)?;
+    gathered.only(&name, source)?;
     Ok(stem_of(&name).to_owned())
 }
 
 /// The format of an input that must be a session.
-fn known(source: &mut Source<'_>, options: &LoadOptions) -> Result<&'static Format, DatasetError> {
-    let named = options.only.and_then(|name| FORMATS.iter().find(|format| format.name == name));
+fn known(source: &mut Source<'_>) -> Result<&'static Format, DatasetError> {
+    let only = source.options.only;
+    let named = only.and_then(|name| FORMATS.iter().find(|format| format.name == name));
     if let Some(format) = named
         && !source.read_head(HEAD)?.0.is_blank()
     {
         return Ok(format);
     }
-    detect(source, options.only)?.ok_or_else(|| unknown(source))
+    detect(source)?.ok_or_else(|| unknown(source))
 }
 
 /// Why no format recognised an input: the most precise reason.
@@ -164,11 +160,7 @@ fn known_formats() -> String {
     names.join(", ")
 }
 
-fn read_folder<S: Sink>(
-    gathered: &mut Gathered<S>,
-    root: &Path,
-    options: &LoadOptions,
-) -> Result<String, DatasetError> {
+fn read_folder(gathered: &mut Gathered, root: &Path) -> Result<String, DatasetError> {
     let (mut found, hidden) = walk::files(root)?;
     walk::drop_companions(&mut found);
     let has = |name: &str| found.iter().any(|f| f.relative == name);
@@ -178,18 +170,17 @@ fn read_folder<S: Sink>(
         let own = [CARD_FILE, SESSIONS_FILE, QUESTIONS_FILE];
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
-    let (mut others, before) = (Vec::new(), gathered.index.len());
+    let (mut others, before) = (Vec::new(), gathered.sessions.len());
     gathered.relations.open = true;
     gathered.subagents = Subagents::among(&found);
     for file in &found {
         let read = match file.relative.as_str() {
             own @ (CARD_FILE | QUESTIONS_FILE) if native || card && own == CARD_FILE => {
-                gathered.beside_sessions(own, Source::open(&file.path, options.max_unpacked)?)?;
+                gathered.beside_sessions(own, Source::open(&file.path, gathered.options)?)?;
                 true
             }
-            SESSIONS_FILE if native => gathered.file(file, options, Some(&native::FORMAT))?,
-            _ => gathered
-                .or_set_aside(&file.relative, |gathered| gathered.file(file, options, None))?,
+            SESSIONS_FILE if native => gathered.file(file, Some(&native::FORMAT))?,
+            _ => gathered.or_set_aside(&file.relative, |gathered| gathered.file(file, None)),
         };
         if !read {
             others.push(file.relative.as_str());
@@ -197,14 +188,14 @@ fn read_folder<S: Sink>(
     }
     for deferred in gathered.relations.close() {
         let Some(file) = found.iter().find(|file| file.relative == deferred) else { continue };
-        gathered.or_set_aside(&file.relative, |gathered| gathered.file(file, options, None))?;
+        gathered.or_set_aside(&file.relative, |gathered| gathered.file(file, None));
     }
     let shown = root.display().to_string();
-    if gathered.index.len() == before && !gathered.set_aside.is_empty() {
+    if gathered.sessions.len() == before && !gathered.set_aside.is_empty() {
         let problem = Problem::NoneReadable(gathered.set_aside.join("; "));
         return Err(DatasetError::whole(shown, problem));
     }
-    if gathered.index.len() == before {
+    if gathered.sessions.len() == before {
         return Err(DatasetError::whole(shown, no_session(gathered, found.len())));
     }
     // Files of questions are read together with their chat.
@@ -220,7 +211,7 @@ fn read_folder<S: Sink>(
 }
 
 /// The problem of a folder of so many files without a session.
-fn no_session<S: Sink>(gathered: &Gathered<S>, files: usize) -> Problem {
+fn no_session(gathered: &Gathered, files: usize) -> Problem {
     let looks = gathered
         .first_unknown
         .as_ref()
@@ -243,9 +234,9 @@ fn no_session<S: Sink>(gathered: &Gathered<S>, files: usize) -> Problem {
 fn open_session(
     file: &Found,
     subagents: &Subagents,
-    options: &LoadOptions,
+    options: LoadOptions,
 ) -> Result<Source<'static>, DatasetError> {
-    let mut source = Source::open(&file.path, options.max_unpacked)?;
+    let mut source = Source::open(&file.path, options)?;
     match walk::session_of(&file.path) {
         Some(session) => {
             let session = session.display();
@@ -260,23 +251,22 @@ fn open_session(
     }
 }
 
-impl<S: Sink> Gathered<S> {
+impl Gathered {
     /// Reads a file of a folder; returns whether it was a session.
     fn file(
         &mut self,
         file: &Found,
-        options: &LoadOptions,
         format: Option<&'static Format>,
     ) -> Result<bool, DatasetError> {
         // It is read with its session.
         if self.subagents.owns(&file.path) {
             return Ok(true);
         }
-        let mut source = open_session(file, &self.subagents, options)?;
+        let mut source = open_session(file, &self.subagents, self.options)?;
         source.in_folder = true;
         let detected = match format {
             Some(format) => Some(format),
-            None => detect(&mut source, options.only)?,
+            None => detect(&mut source)?,
         };
         let Some(format) = detected else {
             if self.first_unknown.is_none() {
@@ -285,7 +275,7 @@ impl<S: Sink> Gathered<S> {
             }
             return Ok(false);
         };
-        let read = self.sessions(format, &file.relative, &mut source, options)?;
+        let read = self.sessions(format, &file.relative, &mut source)?;
         if self.relations.has_deferred(&file.relative) {
             return Ok(true);
         }
@@ -297,14 +287,9 @@ impl<S: Sink> Gathered<S> {
     }
 
     /// Reads a file that must be a session.
-    fn only(
-        &mut self,
-        relative: &str,
-        mut source: Source<'_>,
-        options: &LoadOptions,
-    ) -> Result<(), DatasetError> {
-        let format = known(&mut source, options)?;
-        if self.sessions(format, relative, &mut source, options)? == 0 {
+    fn only(&mut self, relative: &str, mut source: Source<'_>) -> Result<(), DatasetError> {
+        let format = known(&mut source)?;
+        if self.sessions(format, relative, &mut source)? == 0 {
             let why = match source.warnings() {
                 [] => NO_MESSAGE.to_owned(),
                 warnings => warnings.join("; "),
@@ -326,16 +311,15 @@ impl<S: Sink> Gathered<S> {
         format: &Format,
         relative: &str,
         source: &mut Source<'_>,
-        options: &LoadOptions,
     ) -> Result<usize, DatasetError> {
         let mut ids = BTreeSet::new();
         let is_own = format.tried == Tried::Own;
-        format.read(source, options, &mut |source, draft| {
+        format.read(source, &mut |source, draft| {
             let id = draft.session.id.clone();
             if !ids.insert(id.clone()) {
                 return Err(source.error(None, Problem::RepeatedSession(id)));
             }
-            self.keep(relative, draft, source, options.sidechains, is_own)
+            self.keep(relative, draft, source, is_own)
         })?;
         let read = ids.len();
         source.settle_aside(read)?;
@@ -392,10 +376,8 @@ impl<S: Sink> Gathered<S> {
 /// Reads the first bytes of an input until a format recognises them (any
 /// format, or only the named one), up to [`MAX_HEAD`]; a value that is longer, to
 /// its end.
-fn detect(
-    source: &mut Source<'_>,
-    only: Option<&str>,
-) -> Result<Option<&'static Format>, DatasetError> {
+fn detect(source: &mut Source<'_>) -> Result<Option<&'static Format>, DatasetError> {
+    let only = source.options.only;
     let recognise = |head: &Head| {
         let mut named = FORMATS.iter().filter(|f| only.is_none_or(|name| name == f.name));
         named.find(|format| (format.sniff)(head)).copied()

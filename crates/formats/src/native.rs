@@ -10,11 +10,11 @@ use std::path::Path;
 
 use super::draft::Draft;
 use super::error::{DatasetError, Problem};
-use super::format::{Format, Head, Read, Take, Tried};
-use super::import::{CHAT_FILE, Export, refused};
+use super::format::{Format, Head, Take, Tried};
+use super::import::Export;
 use super::source::{Source, parse};
-use super::{Dataset, LoadOptions, questions};
-use recap_core::model::{Question, Session};
+use super::{Dataset, questions};
+use recap_core::model::Session;
 
 /// Name of the file that describes the data set.
 pub const CARD_FILE: &str = "dataset.toml";
@@ -29,37 +29,23 @@ pub(super) const FORMAT: Format = Format {
     describe: "recap's own sessions (JSON lines, as `recap import` writes them)",
     tried: Tried::Own,
     sniff,
-    read: Read::Each(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
     head.has(&["/id /messages/0/blocks"])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     while let Some((line, text)) = source.next_line()? {
         let read = parse::<Session>(text);
-        let session = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
+        let session = read.map_err(|problem| source.error(Some(line), problem))?;
         source.weigh()?;
         source.list()?;
         take(source, Draft::of_line(session, line))?;
     }
     // A data set is not a live log: an incomplete session means a broken file.
     source.torn_error().map_or(Ok(()), Err)
-}
-
-/// Says "unknown role" where serde says "unknown variant".
-fn name_role(problem: Problem) -> Problem {
-    match &problem {
-        Problem::Shape { at, message } if at.ends_with(".role") => {
-            let role = message.strip_prefix("unknown variant `");
-            match role.and_then(|rest| rest.split_once('`')) {
-                Some((role, _)) => Problem::UnknownRole(role.to_owned()),
-                None => problem,
-            }
-        }
-        _ => problem,
-    }
 }
 
 /// Reads a card.
@@ -82,55 +68,33 @@ pub(crate) fn read_card(text: &str) -> Result<Dataset, (Option<u64>, Problem)> {
 /// # Errors
 /// A data set that stands there already, or what the file system refuses.
 pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError> {
-    refuse_existing(folder, Export::Native)?;
+    Export::Native.refuse_existing(folder)?;
+    write(dataset, folder)
+}
+
+/// As [`write_native`], into a folder without a data set.
+pub(super) fn write(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError> {
+    let card = toml::to_string(dataset).expect("a card is a table of strings");
     let write = || {
         std::fs::create_dir_all(folder)?;
         let mut file = BufWriter::new(File::create(folder.join(SESSIONS_FILE))?);
-        dataset.sessions.iter().try_for_each(|session| write_line(session, &mut file))?;
+        for session in &dataset.sessions {
+            serde_json::to_writer(&mut file, session)?;
+            file.write_all(b"\n")?;
+        }
         file.flush()?;
-        write_questions(&dataset.questions, folder)
+        // A data set without questions has no file of them.
+        if !dataset.questions.is_empty() {
+            let file = File::create(folder.join(QUESTIONS_FILE))?;
+            questions::write_questions(&dataset.questions, BufWriter::new(file))?;
+        }
+        std::fs::write(folder.join(CARD_FILE), card)
     };
-    write().map_err(|error| refused(folder, error))?;
-    write_card(folder, dataset)
+    write().map_err(|error| refused(folder, error))
 }
 
-/// Refuses to write over what stands in a folder.
-///
-/// # Errors
-/// The first file that stands there.
-pub(super) fn refuse_existing(folder: &Path, export: Export) -> Result<(), DatasetError> {
-    let names: &[&str] = match export {
-        Export::Native => &[CARD_FILE, SESSIONS_FILE, QUESTIONS_FILE],
-        Export::OpenAiChat => &[CHAT_FILE],
-    };
-    let stands = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
-    let Some(path) = stands else { return Ok(()) };
-    let remedy = "name another folder, or remove that one first";
-    let problem = Problem::other("there is a data set already", remedy);
-    Err(DatasetError::whole(path.display().to_string(), problem))
-}
-
-/// Writes the file that describes a data set.
-///
-/// # Errors
-/// What the file system refuses.
-pub(super) fn write_card(folder: &Path, card: &Dataset) -> Result<(), DatasetError> {
-    let text = toml::to_string(card).expect("a card is a table of strings");
-    let path = folder.join(CARD_FILE);
-    std::fs::write(&path, text).map_err(|error| refused(&path, error))
-}
-
-/// Writes a session as one line.
-pub(super) fn write_line(session: &Session, mut out: impl Write) -> std::io::Result<()> {
-    serde_json::to_writer(&mut out, session)?;
-    out.write_all(b"\n")
-}
-
-/// Writes the questions of a data set: one without questions has no file of them.
-pub(super) fn write_questions(questions: &[Question], folder: &Path) -> std::io::Result<()> {
-    if questions.is_empty() {
-        return Ok(());
-    }
-    let file = File::create(folder.join(QUESTIONS_FILE))?;
-    questions::write_questions(questions, BufWriter::new(file))
+/// What the file system refused to write.
+pub(super) fn refused(path: &Path, source: std::io::Error) -> DatasetError {
+    let action = "write";
+    DatasetError::whole(path.display().to_string(), Problem::Io { action, source })
 }

@@ -33,17 +33,16 @@ pub fn load_questions(
     datasets: &[Dataset],
 ) -> Result<Vec<Question>, Vec<DatasetError>> {
     let mut problems = Vec::new();
-    let source = Source::open(path, None);
+    let source = Source::open(path, LoadOptions::default());
     let left = source.and_then(|mut source| read(&mut source, &mut problems));
     let mut left = left.map_err(|error| vec![error])?;
     let mut known = Vec::new();
     for dataset in datasets {
         let ids: BTreeSet<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
-        let (own, others): (Vec<Placed>, Vec<Placed>) =
-            left.into_iter().partition(|one| ids.contains(one.question.session.as_str()));
+        let own: Vec<Placed> =
+            left.extract_if(.., |one| ids.contains(one.question.session.as_str())).collect();
         problems.extend(broken(&dataset.sessions, &own));
         known.extend(own);
-        left = others;
     }
     problems.sort_by_key(|problem| problem.line);
     if !problems.is_empty() {
@@ -311,8 +310,8 @@ pub struct KindCoverage {
 ///
 /// The problems of the sessions.
 pub fn audit_questions(input: &Path, options: &LoadOptions) -> Result<QuestionAudit, DatasetError> {
-    let mut gathered = Gathered::default();
-    let name = read_into(&mut gathered, input, options)?;
+    let mut gathered = Gathered::new(*options);
+    let name = read_into(&mut gathered, input)?;
     let dataset = gathered.dataset(&name)?;
     let mut audit = of_placed(&dataset.sessions, &gathered.questions);
     audit.warnings = dataset.warnings;
@@ -329,7 +328,7 @@ pub fn audit_questions(input: &Path, options: &LoadOptions) -> Result<QuestionAu
 /// The file cannot be read.
 pub fn audit_file(path: &Path, datasets: &mut [Dataset]) -> Result<QuestionAudit, DatasetError> {
     let mut problems = Vec::new();
-    let placed = read(&mut Source::open(path, None)?, &mut problems)?;
+    let placed = read(&mut Source::open(path, LoadOptions::default())?, &mut problems)?;
     let sessions: Vec<Session> =
         datasets.iter().flat_map(|dataset| dataset.sessions.iter().cloned()).collect();
     let mut audit = of_placed(&sessions, &placed);

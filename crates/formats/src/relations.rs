@@ -223,12 +223,6 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Whether there is nothing to mark.
-    pub(super) fn is_empty(&self) -> bool {
-        // Whoever has a copy of something has a family.
-        self.family.is_none()
-    }
-
     /// Marks what was copied. What a subagent asked fills no context: a copy of it goes.
     pub(super) fn mark(&self, session: &mut Session) {
         session.copied.extend(self.responses());

@@ -12,6 +12,7 @@ use regex::Captures;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value as Json;
 
+use super::LoadOptions;
 use super::error::{DatasetError, Problem};
 use super::format::{Head, is_spread};
 use super::gathered::stem_of;
@@ -55,6 +56,8 @@ pub struct Source<'a> {
     /// What the sessions take that were handed on.
     listed: Held,
     warnings: Vec<String>,
+    /// How it is read.
+    pub(super) options: LoadOptions,
     /// How far it, and archives within it, may unpack.
     pub(super) allowance: Allowance,
     /// The path of the file that is read, and when it was last written.
@@ -86,7 +89,7 @@ impl Origin {
 }
 
 impl<'a> Source<'a> {
-    /// Reads `inner`, which may unpack to so many bytes; errors show `name`, and sessions
+    /// Reads `inner`; errors show `name`, and sessions
     /// without an id of their own are named after `stem`.
     ///
     /// # Errors
@@ -95,9 +98,9 @@ impl<'a> Source<'a> {
         name: &str,
         stem: &str,
         inner: impl Read + 'a,
-        max_unpacked: Option<u64>,
+        options: LoadOptions,
     ) -> Result<Self, DatasetError> {
-        let allowance = Allowance { bytes: max_unpacked };
+        let allowance = Allowance { bytes: options.max_unpacked };
         let input = Unpacking::open(Box::new(inner), allowance)
             .map_err(|source| DatasetError::whole(name, Problem::Io { action: "read", source }))?;
         Ok(Source {
@@ -112,6 +115,7 @@ impl<'a> Source<'a> {
             each: KEPT,
             listed: Held::default(),
             warnings: Vec::new(),
+            options,
             allowance,
             origin: None,
             beside: Vec::new(),
@@ -128,18 +132,15 @@ impl<'a> Source<'a> {
         (path.is_file() && path != *origin).then_some(path)
     }
 
-    /// Opens a file, which may unpack to so many bytes.
+    /// Opens a file.
     ///
     /// # Errors
     /// What the system refuses to open or to read.
-    pub(super) fn open(
-        path: &Path,
-        max_unpacked: Option<u64>,
-    ) -> Result<Source<'static>, DatasetError> {
+    pub(super) fn open(path: &Path, options: LoadOptions) -> Result<Source<'static>, DatasetError> {
         let shown = path.display().to_string();
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         let file = std::fs::File::open(path).map_err(|error| unreadable(path, error))?;
-        let source = Source::new(&shown, stem_of(&name), file, max_unpacked)?;
+        let source = Source::new(&shown, stem_of(&name), file, options)?;
         Ok(Source { origin: Some(Origin::of(path)), ..source })
     }
 
@@ -369,8 +370,8 @@ impl<'a> Source<'a> {
     /// # Errors
     /// Records that take too much together.
     pub(super) fn weigh(&mut self) -> Result<(), DatasetError> {
-        let read = self.held.add_record(&self.buffer);
-        read.map_err(|problem| self.error(Some(self.line), problem))
+        let held = self.held.add_record(&self.buffer);
+        self.at_line(held)
     }
 
     /// Says how many bytes a format keeps of each record besides its text.
@@ -384,8 +385,8 @@ impl<'a> Source<'a> {
     /// # Errors
     /// As [`Source::weigh`].
     pub(super) fn list(&mut self) -> Result<(), DatasetError> {
-        let read = self.listed.add(3 * self.buffer.len() as u64, LISTED);
-        read.map_err(|problem| self.error(Some(self.line), problem))
+        let held = self.listed.add(3 * self.buffer.len() as u64, LISTED);
+        self.at_line(held)
     }
 
     /// Counts bytes that are kept of what was read besides its text.
@@ -393,8 +394,13 @@ impl<'a> Source<'a> {
     /// # Errors
     /// As [`Source::weigh`].
     pub(super) fn keep(&mut self, bytes: u64) -> Result<(), DatasetError> {
-        let read = self.held.add(0, bytes);
-        read.map_err(|problem| self.error(Some(self.line), problem))
+        let held = self.held.add(0, bytes);
+        self.at_line(held)
+    }
+
+    /// A result whose problem is one of the newest line.
+    fn at_line(&self, held: Result<(), Problem>) -> Result<(), DatasetError> {
+        held.map_err(|problem| self.error(Some(self.line), problem))
     }
 
     /// Whether the input is one JSON value rather than one a line. Nothing may
@@ -608,7 +614,7 @@ const USUAL: (u64, u64) = (16, 1024);
 pub(super) const KEPT: u64 = 640;
 
 /// Bytes that a session takes in the list of all of them, where it is handed on.
-const LISTED: u64 = 800;
+const LISTED: u64 = 1_000;
 
 /// What is held of several JSON values.
 #[derive(Clone, Copy, Debug, Default)]
@@ -702,7 +708,7 @@ mod tests {
     #[test]
     fn blank_lines_of_a_log_take_no_memory() {
         let blanks = std::io::repeat(b'\n').take(16 << 20);
-        let mut log = Source::new("x", "x", b"{}\n".chain(blanks), None).unwrap();
+        let mut log = Source::new("x", "x", b"{}\n".chain(blanks), LoadOptions::default()).unwrap();
         assert_eq!(log.next_line().unwrap(), Some((1, "{}\n")));
         assert_eq!(log.next_line().unwrap(), None);
         assert!(log.buffer.capacity() <= HEAD, "{}", log.buffer.capacity());

@@ -50,6 +50,9 @@ impl TooMuch {
     }
 }
 
+/// What a frame of zstd begins with (RFC 8878, 3.1.1).
+pub(super) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
 /// The stored bytes of an input, all of which are part of the hash.
 pub(super) struct Hashing<'a> {
     inner: Box<dyn Read + 'a>,
@@ -137,13 +140,13 @@ pub(super) struct Unpacking<'a> {
 
 impl<'a> Unpacking<'a> {
     /// Tells a packed input by its first bytes: those of a gzip member (RFC 1952, 2.3.1), or of
-    /// a frame of zstd (RFC 8878, 3.1.1).
+    /// a frame of zstd.
     pub fn open(inner: Box<dyn Read + 'a>, allowance: Allowance) -> std::io::Result<Self> {
         let mut stored = BufReader::with_capacity(BUFFER, Hashing::new(inner));
         let first = stored.fill_buf()?;
         let decoder = if first.starts_with(&[0x1f, 0x8b]) {
             Decoder::Gzip(Box::new(MultiGzDecoder::new(stored)))
-        } else if first.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        } else if first.starts_with(&ZSTD) {
             Decoder::Zstd(Box::new(Frames::new(stored)))
         } else {
             Decoder::Plain(Box::new(stored))

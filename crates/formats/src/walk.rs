@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
+use super::LoadOptions;
 use super::error::{DatasetError, Problem};
 use super::source::{Source, decoded};
 
@@ -175,7 +176,7 @@ pub(super) fn session_of(log: &Path) -> Option<PathBuf> {
 /// The session that the first record of a subagent's log names; `None` of any
 /// other file.
 fn peeked(log: &Path) -> Option<String> {
-    let mut source = Source::new("", "", File::open(log).ok()?, None).ok()?;
+    let mut source = Source::new("", "", File::open(log).ok()?, LoadOptions::default()).ok()?;
     let head = String::from_utf8_lossy(source.head(LOOKED_AT).ok()?).into_owned();
     let has = |record: &Json| {
         record.get("isSidechain").is_some_and(Json::is_boolean)

@@ -33,7 +33,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Aider chat history (Markdown, .aider.chat.history.md)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::Each(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -41,7 +41,7 @@ fn sniff(head: &Head) -> bool {
     text.starts_with(START)
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let stem = source.stem().to_owned();
     let text = source.text()?;
     let text = text.trim_start_matches('\u{feff}');
@@ -67,12 +67,12 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
             count += 1;
             heading = Some(at);
         } else if let Some(session) = &mut open {
-            session.line(number, line, !spaced || is_spaced(line) || last == Some(line));
+            session.line(line, !spaced || is_spaced(line) || last == Some(line));
             let held = session.draft.check_memory();
             held.map_err(|problem| source.error(Some(number), problem))?;
         } else if let Some(at) = heading.filter(|_| !line.trim().is_empty()) {
             let session = open.insert(WireSession::new(&format!("{stem}-{count}"), at));
-            session.line(number, line, !spaced || is_spaced(line) || last == Some(line));
+            session.line(line, !spaced || is_spaced(line) || last == Some(line));
         } else if !line.trim().is_empty() {
             early += 1;
         }
@@ -95,6 +95,7 @@ fn without_torn_mark(text: &str) -> &str {
     if is_torn { before } else { text }
 }
 
+#[derive(Default)]
 struct WireSession {
     id: String,
     draft: Draft,
@@ -104,8 +105,8 @@ struct WireSession {
     model: Option<String>,
     /// What aider printed of each model's requests.
     totals: BTreeMap<Option<String>, SessionTotal>,
-    /// Whose lines are open, the first of them, and their text.
-    open: Option<(Role, u64, String)>,
+    /// Whose lines are open, and their text.
+    open: Option<(Role, String)>,
 }
 
 /// Commands that hand on what stands behind them as a message.
@@ -116,16 +117,14 @@ impl WireSession {
         // The local time of the user, whose zone is not written.
         let at = DateTime::strptime("%Y-%m-%d %H:%M:%S", at.trim());
         let at = at.ok().and_then(in_utc);
-        let draft = Draft::named(id);
-        let (ended, model, totals, open) = (Vec::new(), None, BTreeMap::new(), None);
-        WireSession { id: id.to_owned(), draft, ended, at, model, totals, open }
+        WireSession { id: id.to_owned(), draft: Draft::named(id), at, ..WireSession::default() }
     }
 
     /// Takes a line, which is the user's only if `may_be_input`.
-    fn line(&mut self, number: u64, line: &str, may_be_input: bool) {
+    fn line(&mut self, line: &str, may_be_input: bool) {
         let input = line.strip_prefix(USER).filter(|text| may_be_input && !text.starts_with('#'));
         if let Some(text) = input {
-            self.add(Role::User, number, text.strip_prefix(' ').unwrap_or(text).trim_end());
+            self.add(Role::User, text.strip_prefix(' ').unwrap_or(text).trim_end());
         } else if line.starts_with("> ") || line.trim_end() == ">" {
             self.model = model(line).or(self.model.take());
             self.used(line);
@@ -137,13 +136,13 @@ impl WireSession {
             if self.is_open(Role::User) {
                 self.close();
             }
-            self.add(Role::Assistant, number, line);
+            self.add(Role::Assistant, line);
         }
     }
 
-    fn add(&mut self, role: Role, number: u64, line: &str) {
+    fn add(&mut self, role: Role, line: &str) {
         match &mut self.open {
-            Some((open, _, text)) if *open == role => {
+            Some((open, text)) if *open == role => {
                 text.push('\n');
                 text.push_str(line);
             }
@@ -151,7 +150,7 @@ impl WireSession {
             _ if line.trim().is_empty() => {}
             _ => {
                 self.close();
-                self.open = Some((role, number, line.to_owned()));
+                self.open = Some((role, line.to_owned()));
             }
         }
     }
@@ -161,7 +160,7 @@ impl WireSession {
     }
 
     fn close(&mut self) {
-        let Some((role, number, text)) = self.open.take() else { return };
+        let Some((role, text)) = self.open.take() else { return };
         let text = match role {
             Role::User => match self.prompt_of(text.trim()) {
                 Some(text) => text,
@@ -170,7 +169,6 @@ impl WireSession {
             _ => text,
         };
         let mut turn = Turn::new(role);
-        turn.line = Some(number);
         turn.model.clone_from(&self.model);
         // Only the first message has a time.
         turn.at = self.at.take_if(|_| self.draft.next_index() == 0);

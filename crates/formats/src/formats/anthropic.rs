@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::content::{ChatMessage, Part, body_of, each, joined, response_of, texts};
 use super::exchange::{Calls, Request, Requests, Sent, Writer};
 use super::prelude::*;
-use crate::format::has_all;
+use crate::format::{has_all, has_any};
 
 /// The format of requests to Anthropic's Messages API.
 pub(super) const FORMAT: Format = Format {
@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Anthropic Messages requests (JSON, a log of many, or a list of messages as Cline, Roo and Kilo keep it)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -32,7 +32,7 @@ fn sniff(head: &Head) -> bool {
     head.any(is_own) && !head.any(is_of_amp)
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let (mut requests, mut drafts) = (Requests::default(), Vec::new());
     let stem = source.stem().to_owned();
     source.each_value(|line, value| match value {
@@ -53,7 +53,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         }
     })?;
     drafts.extend(requests.sessions(source)?);
-    Ok(drafts)
+    drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 fn request(value: Json) -> Result<Request, Problem> {
@@ -379,7 +379,6 @@ const MARKS: [&str; 3] = ["/isSummary", "/condenseParent", "/truncationParent"];
 pub(super) fn is_request(record: &Json) -> bool {
     let body = body_of(record);
     let Some(messages) = body.get("messages").unwrap_or(body).as_array() else { return false };
-    let has_any = |of: &Json, places: &[&str]| places.iter().any(|place| has_all(of, place));
     let is_own = |message: &Json| {
         let parts = message.get("content").and_then(Json::as_array).into_iter().flatten();
         let mut kinds = parts.filter_map(|part| part.get("type")?.as_str());

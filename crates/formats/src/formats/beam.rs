@@ -20,20 +20,20 @@ pub(super) const FORMAT: Format = Format {
     describe: "BEAM chats (chat.json or chat_trunecated.json, with probing_questions.json beside it)",
     tried: Tried::On { files: 15, compared: "messages, questions by type, evidence" },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
     head.has(&["/0/turns/0/0/role"])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     // The authors' own evaluation reads the shorter chat where there is one.
     let shorter = ["chat_trunecated.json", "chat_trunecated.json.gz"];
     let shorter = shorter.into_iter().find(|name| source.beside(name).is_some());
     if let Some(name) = shorter.filter(|_| source.in_folder) {
         source.warn(format!("left out, since {name} is in the same folder"));
-        return Ok(Vec::new());
+        return Ok(());
     }
     let batches: Vec<Batch> = source.document()?;
     let mut draft = Draft::named(source.folder().unwrap_or(source.stem()));
@@ -43,11 +43,11 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     // The published repository keeps them in a folder of their own.
     let files = ["probing_questions.json", "probing_questions/probing_questions.json"];
     if let Some(path) = files.into_iter().find_map(|name| source.beside(name)) {
-        let mut asked = Source::open(&path, source.allowance.bytes)?;
+        let mut asked = Source::open(&path, source.options)?;
         read_questions(&mut asked, &mut draft)?;
         source.read_with.push((path, asked.finish()?.0));
     }
-    Ok(vec![draft])
+    take(source, draft)
 }
 
 fn read_questions(source: &mut Source<'_>, draft: &mut Draft) -> Result<(), DatasetError> {
@@ -88,7 +88,7 @@ fn chat(batch: Batch, draft: &mut Draft) -> Result<(), Problem> {
         let text = without_marker(&wire.content);
         draft.leave_out("position marker", u64::from(text.len() < wire.content.len()));
         let blocks = vec![Block::Text { text: text.to_owned() }];
-        draft.push(Message::new(wire.id.to_string(), role, at, blocks), None);
+        draft.push(Message::new(wire.id.to_string(), role, at, blocks));
     }
     Ok(())
 }
@@ -141,7 +141,7 @@ fn add_questions(
     let kind =
         kind_of(name).ok_or_else(|| Problem::shape(name, "not one of the ten question types"))?;
     let questions: Vec<WireQuestion> =
-        from_json(&questions).map_err(|problem| problem.within(name))?;
+        from_json(&questions).map_err(|problem| below(name, problem))?;
     for (n, question) in questions.into_iter().enumerate() {
         let evidence = evidence(&question.source_chat_ids, places, draft);
         draft.questions.push(Question {

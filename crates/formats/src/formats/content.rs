@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use crate::draft::Draft;
 use crate::error::Problem;
-use crate::source::{Source, from_value};
+use crate::source::{Source, from_value, parse};
 use recap_core::model::{MessageIndex, Piece, RecordedTrigger, Role, ToolDefinition, Usage};
 use recap_core::text::json_error;
 
@@ -78,14 +78,14 @@ fn named<'v>(value: &'v mut Json, pointer: &str) -> Option<&'v mut Json> {
 }
 
 /// A record whose fields are taken by their JSON pointers.
-pub(super) struct Fields(pub(super) Json);
+pub(crate) struct Fields(pub(crate) Json);
 
 impl Fields {
     /// Takes a value; `None` where there is none, or null.
     ///
     /// # Errors
     /// A value of another shape, with its place.
-    pub(super) fn take<T: DeserializeOwned + 'static>(
+    pub(crate) fn take<T: DeserializeOwned + 'static>(
         &mut self,
         pointer: &str,
     ) -> Result<Option<T>, Problem> {
@@ -104,7 +104,7 @@ impl Fields {
     ///
     /// # Errors
     /// As [`Fields::take`], and where it is missing.
-    pub(super) fn need<T: DeserializeOwned + 'static>(
+    pub(crate) fn need<T: DeserializeOwned + 'static>(
         &mut self,
         pointer: &str,
     ) -> Result<T, Problem> {
@@ -112,11 +112,19 @@ impl Fields {
         self.take(pointer)?.ok_or_else(missing)
     }
 
+    /// Takes JSON in a string, which must be there.
+    ///
+    /// # Errors
+    /// As [`Fields::need`], and a text that is no JSON.
+    pub(crate) fn json(&mut self, pointer: &str) -> Result<Json, Problem> {
+        parse(&self.need::<String>(pointer)?).map_err(|problem| below(pointer, problem))
+    }
+
     /// Takes the first of several values that is there.
     ///
     /// # Errors
     /// As [`Fields::take`].
-    pub(super) fn first<T: DeserializeOwned + 'static>(
+    pub(crate) fn first<T: DeserializeOwned + 'static>(
         &mut self,
         pointers: &[&str],
     ) -> Result<Option<T>, Problem> {
@@ -128,7 +136,7 @@ impl Fields {
     ///
     /// # Errors
     /// As [`parts`].
-    pub(super) fn parts(&mut self, pointer: &str) -> Result<Vec<Part>, Problem> {
+    pub(crate) fn parts(&mut self, pointer: &str) -> Result<Vec<Part>, Problem> {
         let content = self.take(pointer)?.unwrap_or_default();
         parts(content).map_err(|problem| below(pointer, problem))
     }
@@ -137,7 +145,7 @@ impl Fields {
     ///
     /// # Errors
     /// A call without a name, and values of another shape.
-    pub(super) fn calls(&mut self, pointer: &str) -> Result<Vec<Part>, Problem> {
+    pub(crate) fn calls(&mut self, pointer: &str) -> Result<Vec<Part>, Problem> {
         let calls = self.take(pointer)?.unwrap_or_default();
         let calls = each_item(calls, |one| call(Fields(one)));
         calls.map_err(|problem| below(pointer, problem))
@@ -147,13 +155,13 @@ impl Fields {
     ///
     /// # Errors
     /// As [`result`].
-    pub(super) fn result(&mut self, pointer: &str) -> Result<ResultText, Problem> {
+    pub(crate) fn result(&mut self, pointer: &str) -> Result<ResultText, Problem> {
         let content = self.take(pointer)?.unwrap_or_default();
         result(content).map_err(|problem| below(pointer, problem))
     }
 
     /// A text, where there is one.
-    pub(super) fn text(&self, pointer: &str) -> Option<&str> {
+    pub(crate) fn text(&self, pointer: &str) -> Option<&str> {
         self.0.pointer(pointer)?.as_str()
     }
 
@@ -170,7 +178,7 @@ impl Fields {
     ///
     /// # Errors
     /// Something that is no count.
-    pub(super) fn counts(&mut self, names: [&str; 4]) -> Result<[u64; 4], Problem> {
+    pub(crate) fn counts(&mut self, names: [&str; 4]) -> Result<[u64; 4], Problem> {
         let mut counts = [0; 4];
         for (count, names) in counts.iter_mut().zip(names) {
             *count = self.first(&names.split(' ').collect::<Vec<_>>())?.unwrap_or(0);
@@ -182,7 +190,7 @@ impl Fields {
     ///
     /// # Errors
     /// As [`Fields::counts`].
-    pub(super) fn usage_within(&mut self, names: [&str; 4]) -> Result<Usage, Problem> {
+    pub(crate) fn usage_within(&mut self, names: [&str; 4]) -> Result<Usage, Problem> {
         let [prompt, read, written, output] = self.counts(names)?;
         Ok(usage_of(prompt, [read, written], output))
     }
@@ -191,7 +199,7 @@ impl Fields {
     ///
     /// # Errors
     /// As [`Fields::counts`].
-    pub(super) fn usage_beside(&mut self, names: [&str; 4]) -> Result<Usage, Problem> {
+    pub(crate) fn usage_beside(&mut self, names: [&str; 4]) -> Result<Usage, Problem> {
         let [input, read, written, output] = self.counts(names)?;
         Ok(disjoint(input, read, written, output))
     }
@@ -205,7 +213,8 @@ pub(super) fn below(pointer: &str, problem: Problem) -> Problem {
         Problem::Shape { at, message } if at.starts_with('[') => {
             Problem::Shape { at: format!("{place}{at}"), message }
         }
-        other => other.within(format_args!("{place}.")),
+        Problem::Shape { at, message } => Problem::Shape { at: format!("{place}.{at}"), message },
+        other => other,
     }
 }
 
@@ -247,7 +256,6 @@ pub(crate) enum Part {
         /// The tool's name, where that stands for the call's id.
         name: Option<String>,
         result: ResultText,
-        is_error: bool,
     },
     /// What a tool of the provider gave back within the response.
     Served(String),
@@ -352,8 +360,10 @@ fn part(mut part: Fields) -> Result<Part, Problem> {
         "tool_result" => Part::Result {
             call: Some(part.need("/tool_use_id")?),
             name: None,
-            result: part.result("/content")?,
-            is_error: part.take("/is_error")?.unwrap_or(false),
+            result: ResultText {
+                is_error: part.take("/is_error")?.unwrap_or(false),
+                ..part.result("/content")?
+            },
         },
         "server_tool_use" | "mcp_tool_use" => {
             let (name, input) = (part.need::<String>("/name")?, part.take::<Json>("/input")?);
@@ -390,17 +400,19 @@ fn is_image(kind: &str) -> bool {
     matches!(kind, "image" | "image_url" | "input_image")
 }
 
-/// Text and picture count of a tool result, and its parts that are neither.
+/// What a tool gave back: its text, the number of its pictures, whether the call failed, and the
+/// kinds of its other parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct ResultText {
     pub(crate) text: String,
     pub(crate) images: u32,
+    pub(crate) is_error: bool,
     pub(crate) others: Vec<String>,
 }
 
 impl ResultText {
     pub(crate) fn new(text: impl Into<String>, images: u32) -> ResultText {
-        ResultText { text: text.into(), images, others: Vec::new() }
+        ResultText { text: text.into(), images, ..ResultText::default() }
     }
 
     /// Adds a text part. Parts are separated by a line feed, since a model sees
@@ -530,7 +542,7 @@ fn tool_definition(tool: &Json) -> ToolDefinition {
 }
 
 /// A text as it is; anything else but nothing as JSON.
-pub(super) fn text_of(value: &Json) -> String {
+pub(crate) fn text_of(value: &Json) -> String {
     match value {
         Json::String(text) => text.clone(),
         Json::Null => String::new(),
@@ -545,7 +557,7 @@ pub(super) fn in_utc(time: DateTime) -> Option<Timestamp> {
 
 /// Takes the newest of `after` messages off the end of what is sent, as far as
 /// they have no gap; returns the first of them.
-pub(super) fn take_tail(pieces: &mut Vec<Piece>, after: MessageIndex) -> MessageIndex {
+pub(crate) fn take_tail(pieces: &mut Vec<Piece>, after: MessageIndex) -> MessageIndex {
     let mut first = after;
     while first > 0 && pieces.pop_if(|piece| *piece == Piece::Message(first - 1)).is_some() {
         first -= 1;
@@ -556,7 +568,7 @@ pub(super) fn take_tail(pieces: &mut Vec<Piece>, after: MessageIndex) -> Message
 /// Name of the project that a working directory belongs to: its last
 /// component, or that of the repository where the directory is one of its
 /// worktrees (`.worktrees/x`, `.claude/worktrees/x`).
-pub(super) fn project_of(cwd: &str) -> Option<String> {
+pub(crate) fn project_of(cwd: &str) -> Option<String> {
     let parts: Vec<&str> = cwd.split(['/', '\\']).filter(|p| !p.is_empty()).collect();
     let cut = parts
         .iter()

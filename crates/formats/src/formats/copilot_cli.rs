@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Copilot CLI session (JSON lines, ~/.copilot/session-state/*/events.jsonl)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -27,7 +27,7 @@ fn sniff(head: &Head) -> bool {
     head.has(&[kinds])
 }
 
-fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     // Every log has the same name, in a folder that is named after its session.
     let stem = source.stem().to_owned();
     let id = source.folder().filter(|_| stem == "events").map_or(stem.clone(), str::to_owned);
@@ -40,7 +40,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         let event = Fields(event);
         let reader = match agent_of(&event) {
             None => &mut main,
-            Some(_) if !options.sidechains => {
+            Some(_) if !source.options.sidechains => {
                 aside += 1;
                 continue;
             }
@@ -53,7 +53,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
                 &mut agents[at]
             }
         };
-        let read = reader.event(line, event).and_then(|()| reader.draft.check_memory());
+        let read = reader.event(event).and_then(|()| reader.draft.check_memory());
         if let Err(problem) = read {
             source.set_aside(line, problem)?;
         }
@@ -64,12 +64,13 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     main.leave_out("sidechain record", aside);
     main.leave_out("torn last line", source.take_torn());
     let project = main.session.project.clone();
-    let agents = agents.into_iter().map(|agent| {
+    take(source, main)?;
+    for agent in agents {
         let mut draft = agent.finish();
         draft.session.project.clone_from(&project);
-        draft
-    });
-    Ok([main].into_iter().chain(agents).collect())
+        take(source, draft)?;
+    }
+    Ok(())
 }
 
 #[derive(Default)]
@@ -93,11 +94,11 @@ impl Reader {
         Reader { draft: Draft::named(id), ..Reader::default() }
     }
 
-    fn event(&mut self, line: u64, mut event: Fields) -> Result<(), Problem> {
+    fn event(&mut self, mut event: Fields) -> Result<(), Problem> {
         let (kind, id): (String, Option<String>) = (event.need("/type")?, event.take("/id")?);
         let at: Option<Timestamp> = event.take("/timestamp")?;
         let mut data = Fields(event.take("/data")?.unwrap_or_default());
-        let turn = |role| Turn { id: id.clone(), at, line: Some(line), ..Turn::new(role) };
+        let turn = |role| Turn { id: id.clone(), at, ..Turn::new(role) };
         match kind.as_str() {
             "assistant.message" => return self.answer(turn(Role::Assistant), data),
             "session.start" | "session.resume" => return self.session(data),
@@ -109,8 +110,7 @@ impl Reader {
             }
             "user.message" => return self.said(turn(Role::User), data),
             "tool.execution_complete" => {
-                let outcome = Outcome { id, at, line: Some(line), ..Outcome::default() };
-                return self.result(outcome, data);
+                return self.result(turn(Role::Tool), data);
             }
             "system.notification" => {
                 let mut turn = turn(Role::System);
@@ -227,7 +227,7 @@ impl Reader {
         }
     }
 
-    fn result(&mut self, outcome: Outcome, mut data: Fields) -> Result<(), Problem> {
+    fn result(&mut self, turn: Turn, mut data: Fields) -> Result<(), Problem> {
         let call: String = data.need("/toolCallId")?;
         let success = data.take("/success")?.unwrap_or(false);
         let returned: Option<String> = data.take("/result/content")?;
@@ -235,8 +235,8 @@ impl Reader {
         let pictures: Option<Vec<Json>> = data.take("/result/binaryResultsForLlm")?;
         let images = pictures.iter().flatten().filter(|one| image(one).is_some()).count();
         self.close();
-        let text = ResultText::new(text, images as u32);
-        self.draft.result(&call, text, Outcome { is_error: !success, ..outcome });
+        let result = ResultText { is_error: !success, ..ResultText::new(text, images as u32) };
+        self.draft.result(&call, result, turn);
         Ok(())
     }
 

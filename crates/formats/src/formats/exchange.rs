@@ -234,7 +234,7 @@ pub(super) struct Writer {
     /// The answer that is being put together.
     open: Option<(Turn, Passes, Option<Calls>)>,
     /// Results that came with the calls of that answer.
-    pending: Vec<(String, ResultText, bool)>,
+    pending: Vec<(String, ResultText)>,
     /// Calls without an id that have no result yet, oldest first.
     unnamed: Vec<(String, String)>,
     prompt: Option<u64>,
@@ -305,9 +305,9 @@ impl Writer {
                     });
                     passes.add(Some(self.draft.call(own, name, arguments)), false);
                 }
-                Part::Result { call, name, result, is_error } => {
+                Part::Result { call, name, result } => {
                     match call.or_else(|| self.call_of(name.as_deref())) {
-                        Some(call) => self.pending.push((call, result, is_error)),
+                        Some(call) => self.pending.push((call, result)),
                         None => self.draft.leave_out("tool result that names no call", 1),
                     }
                 }
@@ -354,8 +354,8 @@ impl Writer {
     }
 
     fn results(&mut self, at: Option<Timestamp>) {
-        for (call, text, is_error) in std::mem::take(&mut self.pending) {
-            self.draft.result(&call, text, Outcome { id: None, is_error, at, line: None });
+        for (call, result) in std::mem::take(&mut self.pending) {
+            self.draft.result(&call, result, Turn { at, ..Turn::new(Role::Tool) });
         }
     }
 

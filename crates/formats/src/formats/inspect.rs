@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Inspect log (*.eval, or JSON)",
     tried: Tried::On { files: 9, compared: "messages, calls with results, requests, tokens" },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -27,7 +27,7 @@ fn sniff(head: &Head) -> bool {
     head.has(&["/eval /status"]) || packed
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let is_archive = source.head(HEAD)?.starts_with(ZIP.as_bytes());
     let mut reader = Reader { stem: source.stem().to_owned(), ..Reader::default() };
     if is_archive {
@@ -43,7 +43,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         drop(text);
         source.whole(reader.log(Fields(log)))?;
     }
-    Ok(reader.drafts)
+    reader.drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 #[derive(Default)]
@@ -96,14 +96,13 @@ impl Reader {
         let mut calls = Calls::of(sample.take("/events")?.unwrap_or_default())?;
         let messages: Vec<Json> = sample.take("/messages")?.unwrap_or_default();
         draft.session.preamble.tools = std::mem::take(&mut calls.tools);
-        let mut ids = Ids::default();
         let mut inputs = Vec::new();
         let mut places = FxHashMap::default();
         for (number, message) in (1..).zip(messages) {
             let message = Said::read(message)
                 .map_err(|problem| below(&format!("/messages[{}]", number - 1), problem))?;
             let own = message.id.clone();
-            let id = ids.free(own.clone().unwrap_or_else(|| format!("message-{number}")));
+            let id = draft.free_id(own.clone());
             let made = calls.of_answer(&message);
             let message = calls.message(id, message, &mut draft)?;
             places.entry(own.unwrap_or_default()).or_insert(message.id.clone());
@@ -112,10 +111,10 @@ impl Reader {
                 model.iter().for_each(|model| draft.models.add(model, &message.id));
                 let usage = made.usage;
                 let at = made.at.or(message.at);
-                draft.push(Message { usage, at, ..message }, None);
+                draft.push(Message { usage, at, ..message });
                 inputs.push((draft.session.messages.len(), made.input));
             } else {
-                draft.push(message, None);
+                draft.push(message);
             }
         }
         draft.session.totals.extend(std::mem::take(&mut calls.totals).into_values());
@@ -295,12 +294,15 @@ impl Calls {
         let role = role(&said.role).ok_or_else(|| Problem::UnknownRole(said.role.clone()))?;
         if role == Role::Tool {
             let images = said.parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
-            let result = ResultText::new(said.text(), images as u32);
+            let result = ResultText {
+                is_error: said.error.is_some(),
+                ..ResultText::new(said.text(), images as u32)
+            };
             let lacks = || Problem::shape("messages", "a tool result lacks `tool_call_id`");
             let call = said.call.ok_or_else(lacks)?;
             let at = self.ended.get(&call).copied();
             let call = draft.newest_call(&call).unwrap_or(&call).to_owned();
-            return Ok(draft.result_message(id, call, result, said.error.is_some(), at));
+            return Ok(draft.result_message(id, call, result, at));
         }
         let mut blocks = draft.blocks(said.parts);
         blocks.extend(draft.blocks(said.calls));

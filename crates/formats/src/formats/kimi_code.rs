@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Kimi Code session (JSON lines, ~/.kimi-code/sessions/*/*/agents/*/wire.jsonl)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 /// Whether a record of this kind holds nothing which is sent, or what other records say.
@@ -58,7 +58,7 @@ fn sniff(head: &Head) -> bool {
     ])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     // Every session has files of the same names, in folders of its own.
     let path = Path::new(source.name()).parent().unwrap_or(Path::new(""));
     let name = |path: Option<&Path>| Some(path?.file_name()?.to_str()?.to_owned());
@@ -78,8 +78,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
 
     let mut reader = Reader { draft: Draft::named(id.clone()), id, ..Reader::default() };
     source.keeps_of_each(0);
-    source.each_record(parse::<Json>, |line, record| {
-        reader.line = line;
+    source.each_record(parse::<Json>, |_, record| {
         reader.record(record)?;
         reader.draft.check_memory()
     })?;
@@ -92,7 +91,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     if let Some(last) = drafts.last_mut() {
         last.recorded_id = main.filter(|_| is_main);
     }
-    Ok(drafts)
+    drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 #[derive(Default)]
@@ -101,7 +100,6 @@ struct Reader {
     draft: Draft,
     /// Parts of the session that `/clear` ended.
     ended: Vec<Draft>,
-    line: u64,
     at: Option<Timestamp>,
     /// The model of the newest request, and whether that was a compaction's.
     model: Option<String>,
@@ -296,7 +294,7 @@ impl Reader {
 
     fn turn(&self, role: Role) -> Turn {
         let mut turn = Turn::new(role);
-        (turn.at, turn.line) = (self.at, Some(self.line));
+        turn.at = self.at;
         turn.model = self.model.clone().filter(|_| role == Role::Assistant);
         turn
     }
@@ -343,10 +341,10 @@ impl Reader {
     /// What a call gave back: content, whether it failed, and a note.
     fn result(&mut self, call: &str, mut own: Fields, content: &str) -> Result<(), Problem> {
         let mut result = own.result(content)?;
-        let is_error = own.take("/isError")?.unwrap_or(false);
+        result.is_error = own.take("/isError")?.unwrap_or(false);
         let note: Option<String> = own.take("/note")?;
         self.close();
-        let status = match (is_error, result.text.trim().is_empty() && result.images == 0) {
+        let status = match (result.is_error, result.text.trim().is_empty() && result.images == 0) {
             (true, _) => FAILED,
             (false, true) => EMPTY,
             _ => "",
@@ -354,14 +352,13 @@ impl Reader {
         let parts = [status, &result.text, note.as_deref().unwrap_or_default()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         result.text = parts.join("\n");
-        self.answered(call, result, is_error);
+        self.answered(call, result);
         Ok(())
     }
 
-    fn answered(&mut self, call: &str, result: ResultText, is_error: bool) {
+    fn answered(&mut self, call: &str, result: ResultText) {
         let at = self.draft.next_index();
-        let outcome = Outcome { id: None, is_error, at: self.at, line: Some(self.line) };
-        self.draft.result(call, result, outcome);
+        self.draft.result(call, result, self.turn(Role::Tool));
         if self.draft.next_index() > at {
             self.context.push((Some(at), false));
         }
@@ -386,8 +383,8 @@ impl Reader {
             if !self.pending.contains(&call) {
                 continue;
             }
-            let text = format!("{FAILED}\n{INTERRUPTED}");
-            self.answered(&call, ResultText::new(text, 0), true);
+            let failed = ResultText::new(format!("{FAILED}\n{INTERRUPTED}"), 0);
+            self.answered(&call, ResultText { is_error: true, ..failed });
         }
     }
 

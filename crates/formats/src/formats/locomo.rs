@@ -23,16 +23,15 @@ pub(super) const FORMAT: Format = Format {
     describe: "LoCoMo conversations with questions (a JSON list, as in locomo10.json)",
     tried: Tried::On { files: 1, compared: "conversations, turns, questions by category" },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
     head.has(&["/0/conversation/speaker_a"])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let samples: Vec<Sample> = source.document()?;
-    let mut drafts = Vec::new();
     for (n, sample) in samples.into_iter().enumerate() {
         let id = sample.sample_id.clone();
         let id = id.unwrap_or_else(|| format!("{}-{}", source.stem(), n + 1));
@@ -41,17 +40,17 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         if draft.session.messages.is_empty() {
             source.warn(format!("conversation {id} has no turns and was left out"));
         } else {
-            drafts.push(draft);
+            take(source, draft)?;
         }
     }
-    Ok(drafts)
+    Ok(())
 }
 
 /// Adds the name of the conversation to a problem: the document has no usable lines.
 fn within(id: &str, problem: Problem) -> Problem {
     match problem {
         Problem::Inconsistent(what) => Problem::Inconsistent(format!("{id}: {what}")),
-        other => other.within(format_args!("{id}.")),
+        other => below(id, other),
     }
 }
 
@@ -117,7 +116,7 @@ fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), P
         let at = date.as_ref().and_then(Json::as_str).and_then(time);
         draft.leave_out("session date that cannot be read", u64::from(at.is_none()));
         let turns: Vec<Turn> = from_json(&turns)
-            .map_err(|problem| problem.within(format_args!("conversation.session_{n}")))?;
+            .map_err(|problem| below(&format!("conversation.session_{n}"), problem))?;
         for turn in turns {
             let role = match &turn.speaker {
                 speaker if *speaker == assistant => Role::Assistant,
@@ -125,7 +124,7 @@ fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), P
                 speaker => return Err(Problem::UnknownRole(speaker.clone())),
             };
             let message = message(turn, role, at, draft);
-            draft.push(message, None);
+            draft.push(message);
         }
     }
     for key in conversation.keys() {

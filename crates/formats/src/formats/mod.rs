@@ -50,10 +50,9 @@ mod prelude {
         Fields, ResultText, below, disjoint, in_utc, media_type, project_of, role_of, text_of,
         tool_definitions, trigger_of,
     };
-    pub(super) use crate::LoadOptions;
-    pub(super) use crate::draft::{Draft, Ids, Outcome, Turn, arguments};
+    pub(super) use crate::draft::{Draft, Ids, Turn, arguments};
     pub(super) use crate::error::{DatasetError, Problem};
-    pub(super) use crate::format::{Format, Head, Read, Take, Tried};
+    pub(super) use crate::format::{Format, Head, Take, Tried};
     pub(super) use crate::source::{Source, from_json, parse};
     pub(super) use recap_core::model::{
         Block, Message, MessageIndex, Piece, Preamble, RecordedCall, RecordedCompaction,

@@ -10,7 +10,7 @@ use super::exchange::{Calls, Request, Requests};
 use super::otel::message_of;
 use super::prelude::*;
 use super::{responses, swe_agent};
-use crate::format::has_all;
+use crate::format::has_any;
 
 /// The format of OpenAI chat messages.
 pub(super) const FORMAT: Format = Format {
@@ -18,14 +18,13 @@ pub(super) const FORMAT: Format = Format {
     describe: "OpenAI chat messages (JSON list, object with messages, JSON lines, tau-bench runs)",
     tried: Tried::On { files: 1, compared: "messages, calls with results; 100 runs of tau-bench" },
     sniff,
-    read: Read::Each(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
     let chats =
         ["/messages/0/role", "/traj/0/role", "/0/messages/0/role", "/0/traj/0/role", "/0/role"];
     let native = ["/messages/0/blocks", "/0/messages/0/blocks"];
-    let has_any = |of: &Json, places: &[&str]| places.iter().any(|place| has_all(of, place));
     let is_chat = |record: &Json| has_any(record, &chats) && !has_any(record, &native);
     // The same roles, but parts of another kind.
     let is_other = |record: &Json| {
@@ -37,7 +36,7 @@ fn sniff(head: &Head) -> bool {
     head.any(|record| (is_chat(record) || is_exchange(record)) && !is_other(record))
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut reader = Reader::default();
     let mut requests = Requests::default();
     if source.is_document()? {
@@ -54,7 +53,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
                 continue;
             }
             let id = name(&conversation, source.stem(), (!single).then_some(n));
-            let draft = source.whole(reader.conversation(id, conversation, None))?;
+            let draft = source.whole(reader.conversation(id, conversation))?;
             take(source, draft)?;
         }
     } else {
@@ -73,7 +72,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
             source.list()?;
             n += 1;
             let id = name(&conversation, source.stem(), Some(n));
-            match reader.conversation(id, conversation, Some(line)) {
+            match reader.conversation(id, conversation) {
                 Ok(draft) => take(source, draft)?,
                 Err(problem) => source.set_aside(line, problem)?,
             }
@@ -177,12 +176,7 @@ struct Reader {
 
 impl Reader {
     /// A conversation: a list of messages, or an object with one.
-    fn conversation(
-        &mut self,
-        id: String,
-        conversation: Json,
-        line: Option<u64>,
-    ) -> Result<Draft, Problem> {
+    fn conversation(&mut self, id: String, conversation: Json) -> Result<Draft, Problem> {
         let renamed = self.renamed;
         *self = Reader { draft: Draft::named(id), renamed, ..Reader::default() };
         let mut own = Fields(conversation);
@@ -198,7 +192,7 @@ impl Reader {
             tool_definitions(&own.take::<Vec<Json>>("/tools")?.unwrap_or_default());
         each(messages, "/messages", |at, message| {
             let message = self.message(format!("m{}", at + 1), message)?;
-            self.draft.push(message, line);
+            self.draft.push(message);
             Ok(())
         })?;
         self.draft.leading_system_to_preamble();
@@ -214,7 +208,7 @@ impl Reader {
                 let call =
                     self.answered_by(message.take("/tool_call_id")?, message.take("/name")?)?;
                 let result = message.result("/content")?;
-                return Ok(self.draft.result_message(id, call, result, false, None));
+                return Ok(self.draft.result_message(id, call, result, None));
             }
             _ => role_of(role)?,
         };

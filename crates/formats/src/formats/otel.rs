@@ -35,14 +35,14 @@ pub(super) const FORMAT: Format = Format {
     describe: "OpenTelemetry spans and events (OTLP JSON, a document or lines; GenAI, OpenInference, OpenLLMetry, OpenRouter)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
     head.has(&["/resourceSpans", "/resourceLogs"])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut found = Found::default();
     source.each_value(|_, export| found.add(export))?;
     source.settle_aside(found.calls.len())?;
@@ -73,7 +73,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         first.leave_out("record without a span", found.empty);
         first.leave_out("attribute that a span has twice", found.repeated);
     }
-    Ok(drafts)
+    drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 /// A span by its trace and its own id.
@@ -689,5 +689,5 @@ fn result(message: &Json, content: &Json) -> Part {
         other => ResultText::new(text_of(other), 0),
     };
     let name = text_at(message, "name").map(str::to_owned);
-    Part::Result { call: call.map(str::to_owned), name, result, is_error }
+    Part::Result { call: call.map(str::to_owned), name, result: ResultText { is_error, ..result } }
 }

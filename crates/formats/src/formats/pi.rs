@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::content::{Part, branch_to_last, warn_of_branches};
 use super::prelude::*;
-use crate::database::{Listed, UNTRIED, Wanted, read_sessions, tell_of_unread};
+use crate::database::{Listed, UNTRIED, Wanted, plain, read_sessions, tell_of_unread};
 
 /// The format of pi's session logs.
 pub(super) const FORMAT: Format = Format {
@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
         compared: "messages, results, largest prompt, what its compactions kept; no store of OpenClaw",
     },
     sniff,
-    read: Read::Each(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -27,7 +27,7 @@ fn sniff(head: &Head) -> bool {
         ])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     if source.is_database()? {
         return read_store(source, take);
     }
@@ -120,10 +120,7 @@ impl Reader {
         let cwd: Option<String> = entry.own.take("/cwd")?;
         let from: Option<String> = entry.own.take("/branchedFrom")?;
         self.draft.metadata.extend(entry.id.into_iter().chain(from));
-        if let Some(cwd) = cwd {
-            self.draft.session.project = project_of(&cwd);
-            self.draft.worked_in(cwd);
-        }
+        cwd.into_iter().for_each(|cwd| self.draft.worked_in(cwd));
         Ok(())
     }
 
@@ -136,9 +133,9 @@ impl Reader {
             "toolResult" => {
                 let (call, result) = (message.need("/toolCallId")?, message.result("/content")?);
                 let is_error = message.take("/isError")?.unwrap_or(false);
-                let message =
-                    self.draft.result_message(entry.name(), call, result, is_error, entry.at);
-                self.draft.push(message, entry.line);
+                let result = ResultText { is_error, ..result };
+                let message = self.draft.result_message(entry.name(), call, result, entry.at);
+                self.draft.push(message);
             }
             "bashExecution" if message.take("/excludeFromContext")? == Some(true) => {
                 self.draft.leave_out("bash execution outside the context", 1);
@@ -161,19 +158,18 @@ impl Reader {
         let output_final = !matches!(stopped, Some("error" | "aborted"));
         let blocks = self.blocks(message.parts("/content")?);
         if let (Some(model), false) = (model, failed) {
-            self.draft.models.add(&model, &entry.name());
-            self.draft.metadata.insert(model);
+            self.draft.written_by(model, &entry.name());
         }
         let usage = used.filter(|_| !failed).map(|used| Usage { output_final, ..used });
         let message = Message::new(entry.name(), Role::Assistant, entry.at, blocks);
-        self.draft.push(Message { usage, synthetic: failed, ..message }, entry.line);
+        self.draft.push(Message { usage, synthetic: failed, ..message });
         Ok(())
     }
 
     /// What is said in the user's name.
     fn said(&mut self, entry: &Entry, parts: Vec<Part>) {
         let blocks = self.blocks(parts);
-        self.draft.push(Message::new(entry.name(), Role::User, entry.at, blocks), entry.line);
+        self.draft.push(Message::new(entry.name(), Role::User, entry.at, blocks));
     }
 
     fn compaction(&mut self, at: usize, mut entry: Entry) -> Result<(), Problem> {
@@ -261,29 +257,23 @@ fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), Datase
     let database = source.database()?;
     let mut listed: Vec<Listed> = Vec::new();
     let mut known = FxHashSet::default();
-    let events = database.rows(&SESSIONS).and_then(|mut rows| {
-        rows.each(None, |row| {
-            let id = row.needed("session_id")?;
-            if known.insert(id.clone()) {
-                listed.push(Listed { id, parent: None, own: Json::Null });
-            }
-            Ok(())
-        })?;
-        database.rows(&EVENTS)
-    });
-    let mut events = source.whole(events)?;
-    read_sessions(source, listed, &LoadOptions::default(), take, |listed| {
+    let missing = || plain(&format!("it has no table `{}`", EVENTS.table));
+    let open =
+        |wanted| source.whole(database.rows(wanted).and_then(|rows| rows.ok_or_else(missing)));
+    let (mut sessions, mut events) = (open(&SESSIONS)?, open(&EVENTS)?);
+    source.whole(sessions.each(None, |mut row| {
+        let id: String = row.need("/session_id")?;
+        if known.insert(id.clone()) {
+            listed.push(Listed { id, parent: None, own: Json::Null });
+        }
+        Ok(())
+    }))?;
+    read_sessions(source, listed, take, |listed| {
         let mut entries = Vec::new();
-        events.each(Some(&listed.id), |row| {
-            let text = match row.text("event_json")? {
-                Some(text) => text,
-                None => database
-                    .unpack(row.bytes("event_zstd")?)
-                    .map_err(|problem| row.problem("event_zstd", problem))?,
-            };
-            let read = read_entry(&text);
-            let entry = read.map_err(|problem| row.problem("event_json", problem))?;
-            let line = u64::try_from(row.integer("seq").unwrap_or_default()).unwrap_or_default();
+        events.each(Some(&listed.id), |mut row| {
+            let text: Option<String> = row.first(&["/event_json", "/event_zstd"])?;
+            let entry = read_entry(&text.unwrap_or_default())?;
+            let line = row.0["seq"].as_u64().unwrap_or_default();
             entries.push(Entry { line, ..entry });
             Ok(())
         })?;

@@ -10,7 +10,7 @@
 use serde_json::json;
 
 use super::anthropic::entry;
-use super::content::{ChatMessage, Part, body_of, joined, result, texts};
+use super::content::{ChatMessage, Part, body_of, each, joined, result, texts};
 use super::exchange::{Calls, Request, Requests};
 use super::prelude::*;
 use crate::format::has_all;
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "OpenAI Responses requests (JSON, a log of many, or a list of items as the Agents SDK keeps it)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -32,7 +32,7 @@ fn sniff(head: &Head) -> bool {
     head.any(|record| is_it(record) || is_item(record))
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut log = Log::default();
     log.requests.is_itemised = true;
     source.each_value(|line, value| match line {
@@ -43,7 +43,8 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         let messages = std::mem::take(&mut log.loose);
         log.requests.add(Request { messages, ..Request::default() });
     }
-    log.requests.sessions(source)
+    let drafts = log.requests.sessions(source)?;
+    drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 /// Whether a record can only be a request to this API, or its response.
@@ -142,10 +143,12 @@ impl Log {
 }
 
 fn messages_of(items: Vec<Json>) -> Result<Vec<ChatMessage>, Problem> {
-    let read = |(at, item)| {
-        message_of(item).map_err(|problem: Problem| problem.within(format_args!("input[{at}].")))
-    };
-    items.into_iter().enumerate().map(read).collect()
+    let mut messages = Vec::with_capacity(items.len());
+    each(items, "/input", |_, Fields(item)| {
+        messages.push(message_of(item)?);
+        Ok(())
+    })?;
+    Ok(messages)
 }
 
 /// The texts of the instructions; of an item that is no message of texts, its JSON.
@@ -248,8 +251,8 @@ fn other_result(item: &Json) -> Part {
     let is_picture = output.get("type").is_some_and(|kind| kind == "computer_screenshot");
     let is_error = item.get("status").is_some_and(|status| status == "failed");
     let text = if is_picture { String::new() } else { text_of(output) };
-    let result = ResultText::new(text, u32::from(is_picture));
-    Part::Result { call: call.map(str::to_owned), name: None, result, is_error }
+    let result = ResultText { is_error, ..ResultText::new(text, u32::from(is_picture)) };
+    Part::Result { call: call.map(str::to_owned), name: None, result }
 }
 
 /// A call that the provider carries out itself, perhaps with what came of it: its id names
@@ -266,8 +269,7 @@ fn hosted(kind: &str, mut item: Fields) -> Result<ChatMessage, Problem> {
     parts.extend(output.map(|output| Part::Result {
         call: id,
         name: Some(name),
-        result: ResultText::new(text_of(&output), 0),
-        is_error,
+        result: ResultText { is_error, ..ResultText::new(text_of(&output), 0) },
     }));
     Ok(ChatMessage::new(Role::Assistant, parts))
 }
@@ -292,7 +294,7 @@ fn output(call: Option<String>, output: Json) -> Result<Part, Problem> {
         None => result(content)?,
     };
     let is_error = success == Some(false) || of_shell.is_some_and(|(_, code)| code != 0);
-    Ok(Part::Result { call, name: None, result, is_error })
+    Ok(Part::Result { call, name: None, result: ResultText { is_error, ..result } })
 }
 
 /// What a shell wrote, with its exit code. In files of 2025 its result is JSON within the

@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Conversations with a role and a text a turn (ShareGPT, MemoryBank and the like)",
     tried: Tried::On { files: 4, compared: "conversations and messages, by hand" },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -49,7 +49,7 @@ fn sniff(head: &Head) -> bool {
     head.any(|record| is_talk(record) || is_list(record) || is_keyed(record))
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let stem = source.stem().to_owned();
     let (mut drafts, mut number) = (Vec::new(), 0);
     source.each_value(|line, value| {
@@ -58,11 +58,11 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         for conversation in &conversations {
             number += 1;
             let id = name(conversation, &stem, (!single).then_some(number));
-            drafts.push(session(conversation, id, line)?);
+            drafts.push(session(conversation, id)?);
         }
         Ok(())
     })?;
-    Ok(drafts)
+    drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 /// A document is a conversation, a list of them, or an object with one a field.
@@ -154,7 +154,7 @@ fn name(conversation: &Json, stem: &str, number: Option<usize>) -> String {
     })
 }
 
-fn session(conversation: &Json, id: String, line: Option<u64>) -> Result<Draft, Problem> {
+fn session(conversation: &Json, id: String) -> Result<Draft, Problem> {
     let mut draft = Draft::named(id);
     let turns = turns(conversation).ok_or_else(|| lacks(".", "a list of turns"))?;
     for (number, turn) in (1..).zip(turns) {
@@ -162,7 +162,7 @@ fn session(conversation: &Json, id: String, line: Option<u64>) -> Result<Draft, 
         let (_, text) = text(turn).ok_or_else(|| lacks("turns", "a text"))?;
         let role = role(key, name).ok_or_else(|| Problem::UnknownRole(name.to_owned()))?;
         let blocks = vec![Block::Text { text: text.to_owned() }];
-        draft.push(Message::new(format!("m{number}"), role, at(turn), blocks), line);
+        draft.push(Message::new(format!("m{number}"), role, at(turn), blocks));
     }
     draft.leading_system_to_preamble();
     Ok(draft)

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use super::content::{ChatMessage, Part, chat_usage, each, joined};
+use super::content::{ChatMessage, Part, chat_usage, each, joined, list};
 use super::exchange::{Calls, Request, Requests};
 use super::openai_chat::time;
 use super::prelude::*;
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "SWE-agent or mini-swe-agent trajectory (JSON, *.traj)",
     tried: Tried::On { files: 4, compared: "messages, calls with results, requests" },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -37,10 +37,11 @@ pub(super) fn is_mini(record: &Json) -> bool {
             || record.pointer("/info/mini_version").is_some_and(Json::is_string))
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let document: Json = source.document()?;
     if is_mini(&document) {
-        return Mini::read(source, document);
+        let drafts = Mini::read(source, document)?;
+        return drafts.into_iter().try_for_each(|draft| take(source, draft));
     }
     let mut trajectory = Fields(document);
     let history = source.whole(trajectory.need::<Vec<Json>>("/history"))?;
@@ -67,7 +68,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let info = trajectory.0.get("info").unwrap_or(&Json::Null);
     draft.session.totals.extend(stated(info, draft.session.model.clone()));
     draft.leading_system_to_preamble();
-    Ok(vec![draft])
+    take(source, draft)
 }
 
 /// The name of the call that stands for a command in a fence.
@@ -106,16 +107,16 @@ impl Reader {
     }
 
     fn text(&mut self, id: String, role: Role, said: ResultText) {
-        let ResultText { text, images, others } = said;
+        let ResultText { text, images, others, .. } = said;
         others.into_iter().for_each(|reason| self.draft.leave_out(reason, 1));
         let mut blocks = vec![Block::Text { text }];
         blocks.extend((0..images).map(|_| Block::Image { media_type: None }));
-        self.draft.push(Message::new(id, role, None, blocks), None);
+        self.draft.push(Message::new(id, role, None, blocks));
     }
 
     fn result(&mut self, id: String, call: String, result: ResultText) {
-        let message = self.draft.result_message(id, call, result, false, None);
-        self.draft.push(message, None);
+        let message = self.draft.result_message(id, call, result, None);
+        self.draft.push(message);
     }
 
     /// A response: what it says, and its calls or the command in its fence.
@@ -154,7 +155,7 @@ impl Reader {
         }
         // A demonstration is no request of this run.
         let message = Message::new(id, Role::Assistant, None, blocks);
-        self.draft.push(Message { synthetic: is_demo, ..message }, None);
+        self.draft.push(Message { synthetic: is_demo, ..message });
         Ok(())
     }
 }
@@ -184,12 +185,8 @@ impl Mini {
         let model = document.pointer("/info/config/model/model_name").and_then(Json::as_str);
         let mut mini = Mini { model: model.map(str::to_owned), ..Mini::default() };
         let messages = document.get_mut("messages").map(Json::take).unwrap_or_default();
-        let messages = messages.as_array().into_iter().flatten();
-        for (at, message) in messages.enumerate() {
-            let read = mini.message(message);
-            let within = |problem: Problem| problem.within(format_args!("messages[{at}]."));
-            source.whole(read.map_err(within))?;
-        }
+        let read = each(list(messages), "/messages", |_, message| mini.message(&message.0));
+        source.whole(read)?;
         let left = std::mem::take(&mut mini.said);
         mini.request(Request { messages: left, ..Request::default() });
         let mut drafts = mini.requests.sessions(source)?;
@@ -292,7 +289,7 @@ impl Mini {
             let images = own.parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
             let result = ResultText::new(text, images as u32);
             let name = Some(COMMAND.to_owned());
-            let result = Part::Result { call: None, name, result, is_error: false };
+            let result = Part::Result { call: None, name, result };
             own = ChatMessage::new(Role::Tool, vec![result]);
         }
         self.said.push(own);

@@ -19,7 +19,6 @@ struct PlacedResult {
     record: usize,
     id: String,
     result: ResultText,
-    is_error: bool,
 }
 
 /// Builds one session out of the records at `members`; those of a sidechain
@@ -138,9 +137,9 @@ impl<'a> Builder<'a> {
             let whole = parts.len() == 1;
             let results = parts.extract_if(.., |part| matches!(part, Part::Result { .. }));
             for (n, part) in results.enumerate() {
-                let Part::Result { call, result, is_error, .. } = part else { continue };
+                let Part::Result { call, result, .. } = part else { continue };
                 let id = if whole { uuid.clone() } else { format!("{uuid}#{}", n + 1) };
-                let placed = PlacedResult { record: at, id, result, is_error };
+                let placed = PlacedResult { record: at, id, result };
                 self.results.entry(call.unwrap_or_default()).or_default().push(placed);
             }
         }
@@ -169,7 +168,6 @@ impl<'a> Builder<'a> {
     fn emit_added(&mut self, at: usize) -> Result<(), Problem> {
         let index = self.draft.next_index();
         self.used.insert(at, index);
-        let line = self.records[at].line;
         let body = std::mem::replace(&mut self.records[at].body, Body::Other(String::new()));
         let Body::Added(added) = body else {
             return Ok(());
@@ -179,7 +177,7 @@ impl<'a> Builder<'a> {
                 let blocks = self.draft.blocks(parts);
                 if !blocks.is_empty() {
                     let message = self.message(at, Role::User, blocks);
-                    self.draft.push(message, line);
+                    self.draft.push(message);
                 }
             }
             Added::Note { text, standing } => {
@@ -191,7 +189,7 @@ impl<'a> Builder<'a> {
                     self.put_back(text)?;
                 } else {
                     let message = self.message(at, Role::System, vec![Block::Text { text }]);
-                    self.draft.push(message, line);
+                    self.draft.push(message);
                 }
             }
             Added::Prompt { system, tools } => self.prompt(system, tools),
@@ -285,7 +283,6 @@ impl<'a> Builder<'a> {
         mut pass: Pass,
         model: Option<&str>,
     ) -> Result<(), Problem> {
-        let line = self.records[at].line;
         let time = self.records[at].header.timestamp;
         if let Some(compaction) = pass.compaction(&self.draft, time) {
             self.draft.compact(compaction)?;
@@ -306,7 +303,7 @@ impl<'a> Builder<'a> {
             let known = hash(&(id, &record.header.request_id, n));
             self.draft.response_ids.insert(message.id.clone(), known);
         }
-        self.draft.push(message, line);
+        self.draft.push(message);
         Ok(())
     }
 
@@ -335,17 +332,15 @@ impl<'a> Builder<'a> {
         let index = self.draft.next_index();
         self.used.entry(placed.record).or_insert(index);
         let record = &self.records[placed.record];
-        let PlacedResult { id, result, is_error, .. } = placed;
+        let PlacedResult { id, result, .. } = placed;
         let (at, call) = (record.header.timestamp, call.to_owned());
-        let message = self.draft.result_message(id, call, result, is_error, at);
-        self.draft.push(message, record.line);
+        let message = self.draft.result_message(id, call, result, at);
+        self.draft.push(message);
     }
 
     /// The user's words; results of the same record went to their calls.
     fn emit_user(&mut self, at: usize) {
-        let record = &mut self.records[at];
-        let line = record.line;
-        let Body::User(parts) = &mut record.body else {
+        let Body::User(parts) = &mut self.records[at].body else {
             return;
         };
         let blocks = self.draft.blocks(std::mem::take(parts));
@@ -355,7 +350,7 @@ impl<'a> Builder<'a> {
         let index = self.draft.next_index();
         self.used.entry(at).or_insert(index);
         let message = self.message(at, Role::User, blocks);
-        self.draft.push(message, line);
+        self.draft.push(message);
     }
 
     fn message(&self, at: usize, role: Role, blocks: Vec<Block>) -> Message {
@@ -537,8 +532,6 @@ fn facts(records: &[Record], chain: &[usize], draft: &mut Draft) {
         draft.metadata.extend(own.into_iter().flatten().filter(|v| !v.is_empty()).cloned());
         if let Some(cwd) = header.cwd.as_ref().filter(|cwd| !cwd.is_empty()) {
             draft.worked_in(cwd.clone());
-            let project = &mut draft.session.project;
-            *project = project.take().or_else(|| project_of(cwd));
         }
         if let Body::Assistant(response) = &records[at].body
             && !records[at].is_synthetic()

@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
         compared: "tool results, requests, compactions with trigger and tokens before",
     },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -30,10 +30,11 @@ fn sniff(head: &Head) -> bool {
         && !head.has(&["/message/parts", "/systemPayload"])
 }
 
-fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut log = Log::read(source)?;
+    let apart = source.options.sidechains;
     if let Some(agent) = log.records.iter().find(|record| record.is_conversation())
-        && !options.sidechains
+        && !apart
         && agent.is_sidechain()
         && log.is_of_subagent()
     {
@@ -50,7 +51,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         .map_err(|problem| source.error(records.first().map(|r| r.line), problem))?;
     let stem = source.stem().to_owned();
     let mut asides = Asides::default();
-    if !options.sidechains {
+    if !apart {
         let of_agents = |r: &&Record| r.is_sidechain() || matches!(r.body, Body::Progress(_));
         asides.add(records.iter().filter(of_agents));
     }
@@ -65,26 +66,25 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         Ok::<(), DatasetError>(())
     };
     one(stem.clone(), &main, None)?;
-    if options.sidechains {
+    if apart {
         for (n, (&root, members)) in sidechains.iter().enumerate() {
             one(format!("{stem}{SIDECHAIN}{}", n + 1), members, Some(root))?;
         }
     }
-    let skipped =
-        if options.sidechains { 0 } else { sidechains.values().map(|m| m.len() as u64).sum() };
-    let apart = subagents(source, options, &mut asides, sidechains.len(), &mut drafts)?;
+    let skipped = if apart { 0 } else { sidechains.values().map(|m| m.len() as u64).sum() };
+    let skipped_apart = subagents(source, &mut asides, sidechains.len(), &mut drafts)?;
     for draft in &drafts {
         warn_of_branches(source, draft, build::ABANDONED);
     }
     if let Some(first) = drafts.first_mut() {
         first.leave_out("record written twice", repeated);
         first.leave_out("torn last line", source.take_torn());
-        first.leave_out("sidechain record", skipped + apart);
+        first.leave_out("sidechain record", skipped + skipped_apart);
         first.session.sidechains.extend(asides.take());
     } else if skipped > 0 {
         source.warn(format!("nothing but sidechain records ({skipped})"));
     }
-    Ok(drafts)
+    drafts.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 /// The tree of the records, which are put in the order in which they were written; warns where
@@ -111,7 +111,6 @@ fn linked(records: &mut [Record], source: &mut Source<'_>) -> Tree {
 /// Returns the number of records that are counted and not kept.
 fn subagents(
     source: &mut Source<'_>,
-    options: &LoadOptions,
     asides: &mut Asides,
     sidechains: usize,
     drafts: &mut Vec<Draft>,
@@ -119,11 +118,11 @@ fn subagents(
     let session = source.stem().to_owned();
     let mut left_out = 0;
     for (n, log) in source.subagents.clone().into_iter().enumerate() {
-        let mut own = Source::open(&log, options.max_unpacked)?;
+        let mut own = Source::open(&log, source.options)?;
         let read = Log::read(&mut own).and_then(|mut read| {
             own.settle_aside(read.records.len())?;
-            asides.add(read.records.iter().filter(|_| !options.sidechains));
-            if !options.sidechains {
+            asides.add(read.records.iter().filter(|_| !own.options.sidechains));
+            if !own.options.sidechains {
                 return Ok((read.records.len() as u64, None));
             }
             read.records.iter_mut().for_each(|record| record.header.is_sidechain = None);

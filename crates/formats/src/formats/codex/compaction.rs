@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use crate::formats::content::{take_tail, texts};
+use crate::formats::content::texts;
 use crate::formats::prelude::*;
 
 /// The beginning of a summary that Codex sends as a message of its own
@@ -119,26 +119,25 @@ impl MessageLookup {
         self.seen.0 = self.seen.0.min(from);
     }
 
-    /// Reads a compaction behind the messages of a session, and the number of items that it
+    /// Reads a compaction behind the messages of a draft, and the number of items that it
     /// kept apart from the messages.
     ///
     /// # Errors
     /// A record of another shape.
     pub(super) fn compaction(
         &mut self,
-        session: &Session,
+        draft: &Draft,
         mut compacted: Fields,
     ) -> Result<(RecordedCompaction, u64), Problem> {
         let message: String = compacted.take("/message")?.unwrap_or_default();
         let history: Option<Vec<Json>> = compacted.take("/replacement_history")?;
-        self.add_new(session);
-        let after = session.messages.len() as MessageIndex;
+        self.add_new(&draft.session);
         let is_summary = |item: &Json| item.get("type").is_some_and(|kind| kind == "compaction");
         let is_encrypted = history.iter().flatten().any(is_summary);
-        let (mut pieces, others) = match history {
+        let (pieces, others) = match history {
             Some(history) => self.listed(history)?,
             None if message.is_empty() => (Vec::new(), 0),
-            None => (by_rule(self, &session.messages, &message), 0),
+            None => (by_rule(self, &draft.session.messages, &message), 0),
         };
         // In a redacted file an empty message may have text.
         let summary = Some(message).filter(|message| !message.is_empty() && !is_encrypted);
@@ -149,14 +148,10 @@ impl MessageLookup {
             None => Some(removed),
             Some(_) => None,
         };
-        let kept_from = take_tail(&mut pieces, after);
         let compaction = RecordedCompaction {
-            after,
-            kept_from,
             summary,
-            pieces,
             unreadable: why.map(|[reason, ..]| reason.to_owned()),
-            ..RecordedCompaction::default()
+            ..draft.compaction_to(pieces)
         };
         Ok((compaction, others))
     }

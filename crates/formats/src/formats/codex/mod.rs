@@ -23,14 +23,14 @@ pub(super) const FORMAT: Format = Format {
         compared: "calls with results, requests, sums of prompts and outputs, largest prompt, compactions",
     },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
     head.has(&["/type=session_meta|response_item|event_msg|turn_context|compacted /payload"])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut reader = Reader { draft: Draft::named(source.stem()), ..Reader::default() };
     source.keeps_of_each(0);
     source.each_record(parse::<Json>, |line, record| {
@@ -46,7 +46,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
              begin with what it adds"
         ));
     }
-    Ok(vec![reader.finish()])
+    take(source, reader.finish())
 }
 
 /// Whether a compaction's record is that of the one before, written again: no model
@@ -171,9 +171,7 @@ impl Reader {
         } else if self.draft.copy_of.is_none() && id != self.draft.recorded_id {
             self.draft.copy_of = id;
         }
-        if let Some(cwd) = cwd {
-            self.working_directory(cwd);
-        }
+        cwd.into_iter().for_each(|cwd| self.draft.worked_in(cwd));
         if std::mem::replace(&mut self.session_seen, true) {
             self.draft.leave_out("session_meta record", 1);
         } else {
@@ -183,18 +181,12 @@ impl Reader {
         Ok(())
     }
 
-    fn working_directory(&mut self, cwd: String) {
-        let project = &mut self.draft.session.project;
-        *project = project.take().or_else(|| project_of(&cwd));
-        self.draft.worked_in(cwd);
-    }
-
     /// Precedes a request, or the first of a turn.
     fn turn(&mut self, mut turn: Fields) -> Result<(), Problem> {
         let (cwd, model) = (turn.take::<String>("/cwd")?, turn.take::<String>("/model")?);
         self.close();
         if let Some(cwd) = cwd.filter(|cwd| !self.draft.metadata.contains(cwd)) {
-            self.working_directory(cwd);
+            self.draft.worked_in(cwd);
         }
         if let Some(model) = model {
             self.draft.metadata.insert(model.clone());
@@ -217,14 +209,12 @@ impl Reader {
                     self.call(line, at, id, name, written)?;
                 }
                 // Tools that the provider itself runs have no id.
-                Part::Result { call, result, is_error, .. } => {
-                    match call.or_else(|| self.unnamed.take()) {
-                        Some(call) => self.result(line, at, call, result, is_error)?,
-                        None => {
-                            self.draft.leave_out("tool result without the id of its call", 1);
-                        }
+                Part::Result { call, result, .. } => match call.or_else(|| self.unnamed.take()) {
+                    Some(call) => self.result(line, at, call, result)?,
+                    None => {
+                        self.draft.leave_out("tool result without the id of its call", 1);
                     }
-                }
+                },
                 Part::Compacted => self.draft.leave_out("compaction item", 1),
                 other => {
                     if let Some(block) = self.draft.block(other) {
@@ -273,7 +263,7 @@ impl Reader {
                 let usage = self.pending.take();
                 self.open = Some(Open { index, counted_first: usage.is_some(), answered: false });
                 let id = format!("line-{line}");
-                self.draft.push(Message::new(id, Role::Assistant, at, Vec::new()), line);
+                self.draft.push(Message::new(id, Role::Assistant, at, Vec::new()));
                 if let Some(model) = &self.model {
                     self.draft.models.add(model, &self.draft.session.messages[index].id);
                 }
@@ -350,12 +340,12 @@ impl Reader {
         let id = format!("line-{line}");
         if !notes.is_empty() {
             let id = if own.is_empty() { id.clone() } else { format!("{id}-harness") };
-            self.draft.push(Message::new(id, Role::System, at, notes), line);
+            self.draft.push(Message::new(id, Role::System, at, notes));
         }
         if !own.is_empty() {
             self.user_messages
                 .extend((role == Role::User).then_some(self.draft.session.messages.len()));
-            self.draft.push(Message::new(id, role, at, own), line);
+            self.draft.push(Message::new(id, role, at, own));
         }
         Ok(())
     }
@@ -384,8 +374,7 @@ impl Reader {
         line: u64,
         at: Option<Timestamp>,
         call: String,
-        text: ResultText,
-        failed: bool,
+        result: ResultText,
     ) -> Result<(), Problem> {
         if !self.calls.contains_key(&call) {
             return Err(Problem::ResultWithoutCall(call));
@@ -397,8 +386,8 @@ impl Reader {
             open.answered = true;
         }
         let id = format!("line-{line}");
-        let message = self.draft.result_message(id, call, text, failed, at);
-        self.draft.push(message, line);
+        let message = self.draft.result_message(id, call, result, at);
+        self.draft.push(message);
         Ok(())
     }
 
@@ -416,7 +405,7 @@ impl Reader {
     /// Compactions that together keep more than can be held.
     fn compaction(&mut self, at: Option<Timestamp>, compacted: Fields) -> Result<(), Problem> {
         self.close();
-        let (compaction, others) = self.lookup.compaction(&self.draft.session, compacted)?;
+        let (compaction, others) = self.lookup.compaction(&self.draft, compacted)?;
         let repeats = |last: &mut RecordedCompaction| {
             last.after == compaction.after && is_repeated(last.at, at)
         };
@@ -438,15 +427,12 @@ impl Reader {
     /// Puts consecutive results in the order of their calls (how-it-works §2).
     fn order_results(&mut self) {
         let calls = &self.calls;
-        let lines = std::mem::take(&mut self.draft.lines);
-        let messages = std::mem::take(&mut self.draft.session.messages);
-        let mut placed: Vec<_> = messages.into_iter().zip(lines).collect();
-        for run in placed.chunk_by_mut(|(a, _), (b, _)| a.role == Role::Tool && b.role == a.role) {
-            run.sort_by_key(|(message, _)| {
+        let messages = &mut self.draft.session.messages;
+        for run in messages.chunk_by_mut(|a, b| a.role == Role::Tool && b.role == a.role) {
+            run.sort_by_key(|message| {
                 message.tool_result().and_then(|(call, _)| calls.get(call).copied())
             });
         }
-        (self.draft.session.messages, self.draft.lines) = placed.into_iter().unzip();
     }
 }
 

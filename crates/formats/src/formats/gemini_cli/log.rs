@@ -259,9 +259,9 @@ impl Log {
         let (Some(new), Some((at, n))) = (outcome, self.made(id)) else { return };
         let is_old = at + 1 < self.turns.len();
         match &mut self.turns[at].calls[n].outcome {
-            Some(old) if old.text.text == new.text.text => {}
+            Some(old) if old.0.text == new.0.text => {}
             Some(old) if is_old => {
-                let is_lost = new.text.text.len() > old.text.text.len();
+                let is_lost = new.0.text.len() > old.0.text.len();
                 self.draft.leave_out("later result of a call", is_lost.into());
                 if self.short.insert(id.to_owned()) {
                     self.cleared.push((at, n));

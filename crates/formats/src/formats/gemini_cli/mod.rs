@@ -17,14 +17,14 @@ pub(super) const FORMAT: Format = Format {
         compared: "messages, calls with results, requests, largest prompt, sum of outputs",
     },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
     head.has(&["/sessionId /projectHash"])
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut log = Log::default();
     log.draft.session.id = source.stem().to_owned();
     if source.is_document()? {
@@ -43,7 +43,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     }
     let draft = source.whole(Reader::default().read(log))?;
     warn_of_branches(source, &draft, ABANDONED);
-    Ok(vec![draft])
+    take(source, draft)
 }
 
 #[derive(Default)]
@@ -94,24 +94,23 @@ impl Reader {
         self.turns.push((first, ids));
         let prompt = turn.usage.map(|usage| usage.prompt()).filter(|&prompt| prompt > 0);
         self.reported.push(prompt.or(self.reported.last().copied().flatten()));
-        if let Some(model) = &turn.model {
-            self.draft.models.add(model, &id);
-            self.draft.metadata.insert(model.clone());
+        // The agent's own words, such as its answer to a summary.
+        let synthetic =
+            turn.role == Role::Assistant && turn.usage.is_none() && turn.model.is_none();
+        if let Some(model) = turn.model {
+            self.draft.written_by(model, &id);
         }
         if blocks.is_empty() && turn.usage.is_none() {
             self.draft.leave_out("empty message", 1);
             return;
         }
-        // The agent's own words, such as its answer to a summary.
-        let synthetic =
-            turn.role == Role::Assistant && turn.usage.is_none() && turn.model.is_none();
         let usage = turn.usage.filter(|_| turn.role == Role::Assistant);
         let message = Message::new(id, turn.role, turn.at, blocks);
-        self.draft.push(Message { usage, synthetic, ..message }, None);
-        for (call, Outcome { text, is_error, at }) in results {
+        self.draft.push(Message { usage, synthetic, ..message });
+        for (call, (result, at)) in results {
             let id = format!("result-{call}");
-            let message = self.draft.result_message(id, call, text, is_error, at);
-            self.draft.push(message, None);
+            let message = self.draft.result_message(id, call, result, at);
+            self.draft.push(message);
         }
     }
 
@@ -170,12 +169,8 @@ struct Call {
     outcome: Option<Outcome>,
 }
 
-/// What a tool returned.
-struct Outcome {
-    text: ResultText,
-    is_error: bool,
-    at: Option<Timestamp>,
-}
+/// What a tool returned, and when.
+type Outcome = (ResultText, Option<Timestamp>);
 
 /// Results of calls that other messages made.
 type Results = Vec<(String, Outcome)>;
@@ -252,7 +247,7 @@ impl Turn {
                 self.calls.extend((listed == 0).then_some(call));
             } else if part.0.get("functionResponse").is_some_and(|own| !own.is_null()) {
                 match part.text("/functionResponse/id").map(str::to_owned) {
-                    Some(call) => results.push((call, outcome(vec![part.0], None, self.at)?)),
+                    Some(call) => results.push((call, outcome(vec![part.0], None, self.at))),
                     None => self.left_out.push("function response without an id"),
                 }
             } else if part.0.get("inlineData").or(part.0.get("fileData")).is_some() {
@@ -305,38 +300,34 @@ fn calls(message: &mut Fields) -> Result<Vec<Call>, Problem> {
         let (status, at): (Option<String>, _) = (call.take("/status")?, call.take("/timestamp")?);
         let parts = list(call.take("/result")?.unwrap_or_default());
         let there = !parts.is_empty();
-        let outcome = there.then(|| outcome(parts, status.as_deref(), at)).transpose()?;
+        let outcome = there.then(|| outcome(parts, status.as_deref(), at));
         Ok(Call { id, name: name.unwrap_or_default(), arguments, outcome })
     };
     calls.into_iter().map(read).collect::<Result<_, _>>().map_err(|one| below("/toolCalls", one))
 }
 
 /// What a tool returned: the text of its response and what stands beside it.
-fn outcome(
-    parts: Vec<Json>,
-    status: Option<&str>,
-    at: Option<Timestamp>,
-) -> Result<Outcome, Problem> {
-    let mut text = ResultText::default();
-    let mut is_error = matches!(status, Some("error" | "cancelled"));
+fn outcome(parts: Vec<Json>, status: Option<&str>, at: Option<Timestamp>) -> Outcome {
+    let is_error = matches!(status, Some("error" | "cancelled"));
+    let mut result = ResultText { is_error, ..ResultText::default() };
     for part in parts {
         let is_text = part.get("text").is_some_and(Json::is_string);
         if let Some(response) = part.get("functionResponse").filter(|own| !own.is_null()) {
             let pictures = list(response.get("parts").cloned().unwrap_or_default());
             let pictures = pictures.iter().filter(|part| part.get("inlineData").is_some());
-            text.images += pictures.count() as u32;
+            result.images += pictures.count() as u32;
             let returned = response.get("response").unwrap_or(&Json::Null);
-            is_error |= returned.get("error").is_some();
-            text.add(&response_text(returned));
+            result.is_error |= returned.get("error").is_some();
+            result.add(&response_text(returned));
         } else if is_text {
-            text.add(&text_of(&part["text"]));
+            result.add(&text_of(&part["text"]));
         } else if part.get("inlineData").or(part.get("fileData")).is_some() {
-            text.images += 1;
+            result.images += 1;
         } else {
-            text.add(&text_of(&part));
+            result.add(&text_of(&part));
         }
     }
-    Ok(Outcome { text, is_error, at })
+    (result, at)
 }
 
 /// The text of a function's response, which is an object.

@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
         compared: "messages, requests, calls with results, largest prompt, compactions; no store",
     },
     sniff,
-    read: Read::Each(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -40,13 +40,9 @@ fn sniff(head: &Head) -> bool {
         || store::is_store(head)
 }
 
-fn read(
-    source: &mut Source<'_>,
-    options: &LoadOptions,
-    take: &mut Take<'_>,
-) -> Result<(), DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     if source.is_database()? {
-        return store::read(source, options, take);
+        return store::read(source, take);
     }
     let export = source.document()?;
     let draft = source.whole(exported(source.stem(), Fields(export)))?;
@@ -70,10 +66,6 @@ struct Reader {
     draft: Draft,
     /// Index of the first message at or after each of the export's messages.
     index_of: FxHashMap<String, u32>,
-    /// Ids of messages and results, and those of calls: a scrubber may have made
-    /// several equal, so that they are told apart by their order.
-    ids: Ids,
-    calls: Ids,
     /// Number of calls.
     called: u64,
     /// Questions for a summary that have no answer yet.
@@ -121,7 +113,7 @@ impl Reader {
     fn message(&mut self, mut info: Info, parts: Vec<Json>, is_last: bool) -> Result<(), Problem> {
         let index = self.draft.next_index();
         self.index_of.entry(info.id.clone()).or_insert(index);
-        info.id = self.ids.free(info.id);
+        info.id = self.draft.free_id(Some(info.id));
         match info.role.as_str() {
             "user" => self.user(&info, parts),
             "assistant" if info.is_summary() && self.is_finished(&info) => {
@@ -134,7 +126,7 @@ impl Reader {
 
     fn push(&mut self, message: Message, begun: Option<Timestamp>) {
         self.begun.push(begun);
-        self.draft.push(message, None);
+        self.draft.push(message);
     }
 
     /// The user's message. A question for a summary waits for its answer.
@@ -220,8 +212,7 @@ impl Reader {
 
     fn wrote(&mut self, info: &Info) {
         if let Some(model) = &info.model {
-            self.draft.models.add(model, &info.id);
-            self.draft.metadata.insert(model.clone());
+            self.draft.written_by(model.clone(), &info.id);
         }
     }
 
@@ -285,10 +276,12 @@ impl Reader {
         let own: Option<String> = part.take("/id")?;
         let mut state = Fields(part.need("/state")?);
         self.called += 1;
-        let own = self.ids.free(own.unwrap_or_else(|| format!("result-{}", self.called)));
+        // A scrubber may have made several ids equal.
+        let own = own.unwrap_or_else(|| format!("result-{}", self.called));
+        let own = self.draft.free_id(Some(own));
         // Some providers number the calls of each response from the beginning.
-        let is_known = self.calls.newest(&call).is_some();
-        let call = self.calls.free(if is_known { own.clone() } else { call });
+        let is_known = self.draft.newest_call(&call).is_some();
+        let call = self.draft.free_call(if is_known { own.clone() } else { call });
         let arguments = state.take("/input")?.unwrap_or_else(|| serde_json::json!({}));
         let block = Block::ToolCall { id: call.clone(), name, arguments };
         if let Some(at) = time(&mut state, "/time/compacted")? {
@@ -297,17 +290,13 @@ impl Reader {
         let at = time(&mut state, "/time/end")?;
         let result = self
             .result(state, is_last)?
-            .map(|(result, is_error)| self.draft.result_message(own, call, result, is_error, at));
+            .map(|result| self.draft.result_message(own, call, result, at));
         Ok((block, result))
     }
 
-    /// The result, and whether the tool failed. A call that is still running
-    /// has no result.
-    fn result(
-        &mut self,
-        mut state: Fields,
-        is_last: bool,
-    ) -> Result<Option<(ResultText, bool)>, Problem> {
+    /// The result. A call that is still running has none.
+    fn result(&mut self, mut state: Fields, is_last: bool) -> Result<Option<ResultText>, Problem> {
+        let failed = |text| ResultText { is_error: true, ..ResultText::new(text, 0) };
         let status: String = state.need("/status")?;
         Ok(match status.as_str() {
             "completed" => {
@@ -317,17 +306,17 @@ impl Reader {
                 let pictures = mimes.filter(|mime| mime.starts_with("image/")).count();
                 let others = files.len() - pictures;
                 self.draft.leave_out("file part without text", others as u64);
-                Some((ResultText::new(output, pictures as u32), false))
+                Some(ResultText::new(output, pictures as u32))
             }
             "error" => {
                 let is_cut = state.take("/metadata/interrupted")? == Some(Json::Bool(true));
                 let partial = state.text("/metadata/output").filter(|_| is_cut);
                 let text = partial.map(str::to_owned).or(state.take("/error")?);
                 let missing = || Problem::shape("parts", "a part of type tool lacks `error`");
-                Some((ResultText::new(text.ok_or_else(missing)?, 0), true))
+                Some(failed(text.ok_or_else(missing)?))
             }
             "pending" | "running" if is_last => None,
-            "pending" | "running" => Some((ResultText::new(INTERRUPTED, 0), true)),
+            "pending" | "running" => Some(failed(INTERRUPTED.to_owned())),
             other => {
                 let message = format!("unknown status `{other}` of a tool call");
                 return Err(Problem::shape("parts", message));

@@ -12,9 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::{Entry, Info, Item, Reader, time};
-use crate::database::{
-    Database, Listed, Row, Rows, UNTRIED, Wanted, read_sessions, tell_of_unread,
-};
+use crate::database::{Database, Listed, Rows, UNTRIED, Wanted, read_sessions, tell_of_unread};
 use crate::formats::prelude::*;
 use recap_core::text::counted;
 
@@ -63,16 +61,12 @@ pub(super) fn is_store(head: &Head) -> bool {
 }
 
 /// Reads every session of the store.
-pub(super) fn read(
-    source: &mut Source<'_>,
-    options: &LoadOptions,
-    take: &mut Take<'_>,
-) -> Result<(), DatasetError> {
+pub(super) fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let database = source.database()?;
     let listed = source.whole(sessions(&database))?;
     let known: FxHashSet<String> = listed.iter().map(|session| session.id.clone()).collect();
     let mut tables = source.whole(Tables::open(&database))?;
-    read_sessions(source, listed, options, take, |session| tables.session(session))?;
+    read_sessions(source, listed, take, |session| tables.session(session))?;
     let unread = tables.all.saturating_sub(tables.read);
     if unread > 0 {
         source.warn(format!("left out: {} of no listed session", counted(unread, "row")));
@@ -88,19 +82,20 @@ fn sessions(database: &Database) -> Result<Vec<Listed>, Problem> {
     let mut found: BTreeMap<(i64, String), Listed> = BTreeMap::new();
     let mut known = FxHashSet::default();
     for wanted in [&SESSIONS_2, &SESSIONS] {
-        let Some(mut rows) = database.rows_if_any(wanted)? else { continue };
-        rows.each(None, |row| {
-            let id = row.needed("id")?;
+        let Some(mut rows) = database.rows(wanted)? else { continue };
+        rows.each(None, |mut row| {
+            let id: String = row.need("/id")?;
             if !known.insert(id.clone()) {
                 return Ok(());
             }
-            let (parent, at) = (row.text("parent_id")?, row.integer("time_created"));
+            let (parent, at) = (row.take::<String>("/parent_id")?, row.0["time_created"].as_i64());
             // When it was made from another one, whose entries it begins with a copy of.
-            let forked = row.text("fork_session_id")?.and(at);
+            let forked = row.text("/fork_session_id").and(at);
+            let row = &row.0;
             let own = json!({
-                "id": id, "slug": row.text("slug")?, "projectID": row.text("project_id")?,
-                "parentID": parent, "directory": row.text("directory")?,
-                "version": row.text("version")?, "forked": forked,
+                "id": id, "slug": row["slug"], "projectID": row["project_id"],
+                "parentID": parent, "directory": row["directory"],
+                "version": row["version"], "forked": forked,
             });
             found.insert((at.unwrap_or_default(), id.clone()), Listed { id, parent, own });
             Ok(())
@@ -126,7 +121,7 @@ impl<'d> Tables<'d> {
     fn open(database: &'d Database) -> Result<Tables<'d>, Problem> {
         let mut all = 0;
         let mut open = |wanted| {
-            let rows = database.rows_if_any(wanted)?;
+            let rows = database.rows(wanted)?;
             all += if rows.is_some() { database.count(wanted)? } else { 0 };
             Ok::<_, Problem>(rows)
         };
@@ -164,20 +159,19 @@ impl<'d> Tables<'d> {
         let mut all = Vec::new();
         let read = &mut self.read;
         if let Some(parts) = &mut self.parts {
-            parts.each(Some(session), |row| {
+            parts.each(Some(session), |mut row| {
                 *read += 1;
-                let part = with_id(row)?;
-                of_message.entry(row.needed("message_id")?).or_default().push(part);
+                let part = with_id(&mut row)?;
+                of_message.entry(row.need("/message_id")?).or_default().push(part);
                 Ok(())
             })?;
         }
         if let Some(messages) = &mut self.messages {
-            messages.each(Some(session), |row| {
+            messages.each(Some(session), |mut row| {
                 *read += 1;
-                let info = Info::read(with_id(row)?);
-                let info = info.map_err(|problem| row.problem("data", problem))?;
+                let info = Info::read(with_id(&mut row)?)?;
                 let parts = of_message.remove(&info.id).unwrap_or_default();
-                let at = row.integer("time_created").unwrap_or_default();
+                let at = row.0["time_created"].as_i64().unwrap_or_default();
                 all.push((at, info, parts));
                 Ok(())
             })?;
@@ -189,12 +183,12 @@ impl<'d> Tables<'d> {
         let (mut all, read) = (Vec::new(), &mut self.read);
         let forked = session.own["forked"].as_i64();
         if let Some(entries) = &mut self.entries {
-            entries.each(Some(&session.id), |row| {
+            entries.each(Some(&session.id), |mut row| {
                 *read += 1;
-                let at = row.integer("time_created").unwrap_or_default();
-                let (id, kind) = (row.needed("id")?, row.needed("type")?);
+                let at = row.0["time_created"].as_i64().unwrap_or_default();
+                let (id, kind) = (row.need("/id")?, row.need("/type")?);
                 let copied = forked.is_some_and(|forked| at < forked);
-                all.push(Entry { id, kind, at, copied, data: row.json("data")? });
+                all.push(Entry { id, kind, at, copied, data: row.json("/data")? });
                 Ok(())
             })?;
         }
@@ -203,10 +197,10 @@ impl<'d> Tables<'d> {
 }
 
 /// The JSON of a row, in which its own id is a column.
-fn with_id(row: &Row<'_>) -> Result<Json, Problem> {
-    let mut data: Json = row.json("data")?;
+fn with_id(row: &mut Fields) -> Result<Json, Problem> {
+    let mut data = row.json("/data")?;
     if let Json::Object(fields) = &mut data {
-        fields.insert("id".to_owned(), Json::String(row.needed("id")?));
+        fields.insert("id".to_owned(), Json::String(row.need("/id")?));
     }
     Ok(data)
 }
@@ -234,7 +228,7 @@ impl Reader {
         let (created, completed) =
             (time(&mut data, "/time/created")?, time(&mut data, "/time/completed")?);
         let model = data.text("/model/id").map(str::to_owned);
-        let (id, role) = (self.ids.free(id), kind.clone());
+        let (id, role) = (self.draft.free_id(Some(id)), kind.clone());
         let info = Info { id, role, parent: None, model, created, completed, own: data };
         match kind.as_str() {
             "assistant" => self.answer(info, is_last)?,

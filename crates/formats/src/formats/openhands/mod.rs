@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::civil::DateTime;
 
-use super::content::{Part, chat_usage, each, take_tail};
+use super::content::{Part, chat_usage, each};
 use super::otel::message_of;
 use super::prelude::*;
 use crate::source::{HEAD, KEPT};
@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
         compared: "messages, calls with results, requests, sum of prompts; 2 runs, none of V1",
     },
     sniff,
-    read: Read::All(read),
+    read,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -38,10 +38,10 @@ fn sniff(head: &Head) -> bool {
     ]) || v1::is_it(head)
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let (head, _) = source.read_head(HEAD)?;
     if v1::is_it(&head) {
-        return newer(source, &head);
+        return newer(source, &head, take);
     }
     let stem = source.stem().to_owned();
     if head.first_char() == Some('[') || head.spread {
@@ -49,13 +49,14 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             history @ Json::Array(_) => serde_json::json!({ "history": history }),
             run => run,
         };
-        return Ok(vec![source.whole(run_of(run, &stem, None))?]);
+        let draft = source.whole(run_of(run, &stem))?;
+        return take(source, draft);
     }
     source.keeps_of_each(2 * size_of::<Draft>() as u64 + KEPT);
     let (mut read, mut number) = (Vec::new(), 0);
     while let Some((line, run)) = source.next_record(parse::<Json>)? {
         number += 1;
-        match run_of(run, &format!("{stem}-{number}"), Some(line)) {
+        match run_of(run, &format!("{stem}-{number}")) {
             Ok(draft) => read.push(draft),
             Err(problem) => source.set_aside(line, problem)?,
         }
@@ -65,32 +66,33 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     {
         only.session.id = stem;
     }
-    Ok(read)
+    read.into_iter().try_for_each(|draft| take(source, draft))
 }
 
 /// The events of one session of V1.
-fn newer(source: &mut Source<'_>, head: &Head) -> Result<Vec<Draft>, DatasetError> {
+fn newer(source: &mut Source<'_>, head: &Head, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut reader = v1::Reader::named(source.stem());
     if head.first_char() == Some('[') {
         for event in source.document::<Vec<Json>>()? {
-            reader.take(None, event);
+            reader.take(event);
         }
     } else {
         source.keeps_of_each(0);
-        while let Some((line, event)) = source.next_record(parse::<Json>)? {
-            let kept = reader.take(Some(line), event);
+        while let Some((_, event)) = source.next_record(parse::<Json>)? {
+            let kept = reader.take(event);
             source.keep(kept)?;
         }
     }
-    Ok(vec![source.whole(reader.read())?])
+    let draft = source.whole(reader.read())?;
+    take(source, draft)
 }
 
 /// A run: one line of an evaluation's output. Without an id it is named as given.
-fn run_of(run: Json, name: &str, line: Option<u64>) -> Result<Draft, Problem> {
+fn run_of(run: Json, name: &str) -> Result<Draft, Problem> {
     let mut run = Fields(run);
     let instance: Option<String> = run.take("/instance_id")?;
     let draft = Draft::named(instance.as_deref().unwrap_or(name));
-    let mut reader = Reader { draft, line, ..Reader::default() };
+    let mut reader = Reader { draft, ..Reader::default() };
     reader.draft.metadata.extend(instance);
     for used in run.take::<Vec<Json>>("/metrics/token_usages")?.unwrap_or_default() {
         let id = used.get("response_id").and_then(Json::as_str).filter(|id| !id.is_empty());
@@ -115,7 +117,6 @@ struct Reader {
     /// Tokens of all responses so far.
     accumulated: Usage,
     view: View,
-    line: Option<u64>,
 }
 
 impl Reader {
@@ -266,8 +267,7 @@ impl Reader {
             blocks.push(self.draft.call(call, name.unwrap_or(kind), event.arguments()?));
         }
         if let Some(model) = response.take::<String>("/model")? {
-            self.draft.models.add(&model, &event.name(self.draft.next_index()));
-            self.draft.metadata.insert(model);
+            self.draft.written_by(model, &event.name(self.draft.next_index()));
         }
         self.push(&event, Role::Assistant, blocks, own.or(reported).or(used));
         Ok(())
@@ -294,11 +294,11 @@ impl Reader {
         let images = event.pictures("/extras/image_urls")? as u32;
         match call {
             Some(call) => {
-                let (id, result) =
-                    (event.name(self.draft.next_index()), ResultText::new(text, images));
-                let message = self.draft.result_message(id, call, result, failed, event.at);
+                let id = event.name(self.draft.next_index());
+                let result = ResultText { is_error: failed, ..ResultText::new(text, images) };
+                let message = self.draft.result_message(id, call, result, event.at);
                 self.view.add(event.id, self.draft.next_index());
-                self.draft.push(message, self.line);
+                self.draft.push(message);
             }
             None if matches!(kind, "error" | "user_rejected") => {
                 self.push(&event, Role::User, vec![Block::Text { text }], None);
@@ -312,7 +312,7 @@ impl Reader {
         let at = self.draft.next_index();
         self.view.add(event.id, at);
         let message = Message::new(event.name(at), role, event.at, blocks);
-        self.draft.push(Message { usage, ..message }, self.line);
+        self.draft.push(Message { usage, ..message });
     }
 }
 
@@ -393,16 +393,12 @@ impl View {
         let mut pieces: Vec<Piece> = sent.into_iter().map(Piece::Message).collect();
         let text = summary.clone().map(|text| Piece::Text { role: Role::User, text });
         pieces.splice(place..place, text);
-        let after = draft.next_index();
         draft.compact(RecordedCompaction {
-            after,
-            kept_from: take_tail(&mut pieces, after),
-            pieces,
             summary,
             trigger: if is_requested { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
             tokens_before: draft.last_prompt,
             at: event.at,
-            ..RecordedCompaction::default()
+            ..draft.compaction_to(pieces)
         })
     }
 

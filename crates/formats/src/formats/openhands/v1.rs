@@ -8,7 +8,7 @@
 
 use super::{since, time, usage};
 use crate::format::has_all;
-use crate::formats::content::{Part, branch_to_last, take_tail};
+use crate::formats::content::{Part, branch_to_last};
 use crate::formats::prelude::*;
 use crate::source::KEPT;
 
@@ -27,9 +27,7 @@ pub(super) fn is_it(head: &Head) -> bool {
     head.any(|record| is_event(record.get(0).unwrap_or(record)))
 }
 
-/// An event, by its line.
 struct Event {
-    line: Option<u64>,
     id: Option<String>,
     at: Option<Timestamp>,
     response: Option<String>,
@@ -43,9 +41,9 @@ const READ: &str = "SystemPromptEvent MessageEvent ActionEvent ObservationEvent 
 /// Bytes that an event of another kind takes, of which only its place is kept.
 const PLACE: u64 = 200;
 
-/// An event that waits until its branch is known: its line, its id and parent, and all of it
-/// where its kind is read.
-type Waiting = (Option<u64>, [Option<Box<str>>; 2], Option<Json>);
+/// An event that waits until its branch is known: its id and parent, and all of it where its kind
+/// is read.
+type Waiting = ([Option<Box<str>>; 2], Option<Json>);
 
 /// Something that is still sent: an event of a message, or a summary.
 enum Sent {
@@ -85,14 +83,14 @@ impl Reader {
         Self { draft: Draft::named(id), ..Self::default() }
     }
 
-    /// Takes the next event, with its line. Returns the bytes that are kept of it besides its
+    /// Takes the next event. Returns the bytes that are kept of it besides its
     /// text.
-    pub(super) fn take(&mut self, line: Option<u64>, event: Json) -> u64 {
+    pub(super) fn take(&mut self, event: Json) -> u64 {
         let place = ["id", "parent_id"].map(|key| event.get(key)?.as_str().map(Box::from));
         let kind = event.get("kind").and_then(Json::as_str).unwrap_or("event that cannot be read");
         let is_read = READ.split(' ').any(|read| read == kind);
         self.draft.leave_out(kind, u64::from(!is_read));
-        self.waiting.push((line, place, is_read.then_some(event)));
+        self.waiting.push((place, is_read.then_some(event)));
         if is_read { KEPT } else { PLACE }
     }
 
@@ -103,7 +101,7 @@ impl Reader {
     pub(super) fn read(mut self) -> Result<Draft, Problem> {
         let waiting = std::mem::take(&mut self.waiting);
         let mut before = None;
-        let parents = waiting.iter().map(|(_, place, _)| {
+        let parents = waiting.iter().map(|(place, _)| {
             let [id, parent] = place.each_ref().map(Option::as_deref);
             // Events that were written before there were branches have no parent.
             let parent = match parent {
@@ -115,12 +113,12 @@ impl Reader {
             (id, parent)
         });
         let on = branch_to_last(parents)?;
-        for ((line, _, event), on) in waiting.into_iter().zip(on) {
+        for ((_, event), on) in waiting.into_iter().zip(on) {
             match event {
                 None if on => self.close(),
                 None => {}
                 Some(_) if !on => self.draft.leave_out("event on an abandoned branch", 1),
-                Some(event) => match self.event(line, Fields(event)) {
+                Some(event) => match self.event(Fields(event)) {
                     Err(problem) if problem.kind().is_some() => {
                         self.draft.leave_out("event that cannot be read", 1);
                     }
@@ -134,11 +132,11 @@ impl Reader {
         Ok(self.draft)
     }
 
-    fn event(&mut self, line: Option<u64>, mut own: Fields) -> Result<(), Problem> {
+    fn event(&mut self, mut own: Fields) -> Result<(), Problem> {
         let kind: String = own.need("/kind")?;
         let (id, at) = (own.take("/id")?, time(own.take("/timestamp")?)?);
         let response: Option<String> = own.take("/llm_response_id")?;
-        let event = Event { line, id, at, response, own };
+        let event = Event { id, at, response, own };
         let same = event.response.is_some() && event.response == self.response;
         if kind != "ActionEvent" || !same {
             self.close();
@@ -308,11 +306,10 @@ impl Reader {
         self.parts(&mut turn, event.own.take("/extended_content")?)?;
         let text = format!("{head}{}", recap_core::model::sent(&turn.blocks));
         let pictures = turn.blocks.iter().filter(|block| matches!(block, Block::Image { .. }));
-        let result = ResultText::new(text, pictures.count() as u32);
+        let result = ResultText { is_error, ..ResultText::new(text, pictures.count() as u32) };
         let call: String = event.own.take("/tool_call_id")?.unwrap_or_default();
         let at = self.draft.next_index();
-        let (id, line) = (event.id.clone(), event.line);
-        self.draft.result(&call, result, Outcome { id, is_error, at: event.at, line });
+        self.draft.result(&call, result, event.turn(Role::Tool));
         self.add(at, event.id.into_iter().collect());
         Ok(())
     }
@@ -367,23 +364,18 @@ impl Reader {
                 Sent::Event(_, at) => pieces.push(Piece::Message(*at)),
             }
         }
-        let after = self.draft.next_index();
-        let kept_from = take_tail(&mut pieces, after);
         self.draft.compact(RecordedCompaction {
-            after,
-            kept_from,
-            pieces,
             summary: summary.filter(|_| offset.is_some()),
             trigger: if is_requested { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
             at: event.at,
-            ..RecordedCompaction::default()
+            ..self.draft.compaction_to(pieces)
         })
     }
 }
 
 impl Event {
     fn turn(&self, role: Role) -> Turn {
-        Turn { id: self.id.clone(), at: self.at, line: self.line, ..Turn::new(role) }
+        Turn { id: self.id.clone(), at: self.at, ..Turn::new(role) }
     }
 }
 

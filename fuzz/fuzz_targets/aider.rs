@@ -1,5 +1,0 @@
-//! Chat histories of Aider.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("aider"), input));

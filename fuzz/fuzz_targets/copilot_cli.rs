@@ -1,5 +1,0 @@
-//! Sessions of Copilot CLI.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("copilot-cli"), input));

@@ -1,5 +1,0 @@
-//! LoCoMo conversations with their questions.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("locomo"), input));

@@ -1,5 +1,0 @@
-//! Exports of OpenCode.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("opencode"), input));

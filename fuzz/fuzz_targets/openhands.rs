@@ -1,5 +1,0 @@
-//! Events of OpenHands.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("openhands"), input));

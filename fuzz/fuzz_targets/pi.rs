@@ -1,5 +1,0 @@
-//! Sessions of pi.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("pi"), input));

@@ -1,5 +1,0 @@
-//! Trajectories of SWE-agent.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("swe-agent"), input));
