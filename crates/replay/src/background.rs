@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::session::ReplaySession;
 use super::stage::StageOutcome;
 use recap_core::model::CompactionRow;
-use recap_strategy::{Applied, Gauge, Mechanism, Op, Record, StrategyState};
+use recap_strategy::{Applied, Gauge, Mechanism, Op, StrategyState};
 
 /// A compaction whose model has not answered yet.
 #[derive(Clone)]
@@ -30,7 +30,6 @@ pub(super) struct InFlight {
     /// The mechanism at the end of the compaction.
     mechanism: Box<dyn Mechanism>,
     row: CompactionRow,
-    records: Vec<Record>,
     notices: Vec<String>,
     forgets_usage: bool,
 }
@@ -68,7 +67,6 @@ impl ReplaySession<'_> {
             shared: (self.shared.clone(), done),
             mechanism: after.clone(),
             row,
-            records: outcome.records,
             notices: outcome.notices,
             forgets_usage: outcome.forgets_usage,
         };
@@ -111,7 +109,6 @@ impl ReplaySession<'_> {
         (row.tokens_before, row.tokens_after) = (weight.tokens, self.context.weight().tokens);
         changes.note(&mut row);
         self.compactions.push((number, row));
-        self.records.extend(finished.records);
         self.notices.extend(finished.notices);
         Ok(())
     }
@@ -204,7 +201,6 @@ mod tests {
             shared: (session.shared.clone(), session.shared.clone()),
             mechanism: session.stages[stage].mechanism.clone(),
             row: row(),
-            records: vec![Record { kind: number.to_string(), body: serde_json::Value::Null }],
             notices: vec![number.to_string()],
             forgets_usage: number == 4,
         };
@@ -236,7 +232,6 @@ mod tests {
         let expected = [(3, 2, before, after), (2, 0, after, after), (4, 0, after, after)];
         assert_eq!(rows.collect::<Vec<_>>(), expected);
         assert_eq!(session.notices, ["3", "2", "4"]);
-        assert_eq!(session.records.len(), 3);
     }
 
     #[tokio::test]

@@ -565,7 +565,7 @@ mod tests {
         assert_eq!(context.carrier(*id), Carrier::Sent("so far", None));
         assert_eq!(ContextView::oldest_sent(&context), 2);
         assert!(context.verbatim(2) && !context.verbatim(1));
-        context.apply(Op::Hide { before: 0, except: Vec::new(), also: ids.clone() }).unwrap();
+        context.apply(Op::Hide { before: 0, also: ids.clone() }).unwrap();
         assert_eq!(context.carrier(*id), Carrier::Hidden);
         context.apply(Op::Evict(ids)).unwrap();
         assert_eq!(context.carrier(*id), Carrier::Gone);

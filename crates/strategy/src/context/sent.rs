@@ -442,7 +442,7 @@ mod tests {
 
     fn hide(context: &mut Context, message: u32) {
         let also = vec![EntryId::message(message)];
-        context.apply(Op::Hide { before: 0, except: Vec::new(), also }).unwrap();
+        context.apply(Op::Hide { before: 0, also }).unwrap();
     }
 
     /// Reference §2: where each breakpoint of a strategy stands.
@@ -617,9 +617,7 @@ mod tests {
         };
         let (other, _, again) =
             (fold(2, " word"), fold(3, " world world"), fold(4, " world world"));
-        context
-            .apply(Op::Hide { before: 0, except: Vec::new(), also: vec![other, again] })
-            .unwrap();
+        context.apply(Op::Hide { before: 0, also: vec![other, again] }).unwrap();
         let mut sent = Sent::new(None);
         sent.update(&mut context);
         let before = sent.prompt().tokens();

@@ -111,7 +111,7 @@ type Days = BTreeMap<String, Vec<String>>;
 /// The memory files at one moment.
 pub(super) struct Memories {
     /// The current day, as `YYYY-MM-DD`.
-    pub day: String,
+    day: String,
     yesterday: Option<String>,
     header: String,
 }
@@ -143,24 +143,22 @@ impl Memories {
     }
 
     /// Appends under one header what the day's file, which the model was shown,
-    /// does not contain yet; returns what was added. What an older file contains
-    /// is recorded anew: it leaves the prompts before this day's.
-    pub(super) fn record(&self, days: &mut Days, found: Vec<String>) -> Vec<String> {
+    /// does not contain yet. What an older file contains is recorded anew: it
+    /// leaves the prompts before this day's.
+    pub(super) fn record(&self, days: &mut Days, mut found: Vec<String>) {
         let mut known: BTreeSet<String> =
             self.known(days).iter().map(|memory| normalised(memory)).collect();
-        let mut added = found;
-        added.retain(|memory| {
+        found.retain(|memory| {
             let key = normalised(memory);
             !key.is_empty() && known.insert(key)
         });
-        if !added.is_empty() {
+        if !found.is_empty() {
             let lines = days.entry(self.day.clone()).or_default();
             if lines.last() != Some(&self.header) {
                 lines.push(self.header.clone());
             }
-            lines.extend(added.iter().map(|memory| format!("- {}", one_line(memory))));
+            lines.extend(found.iter().map(|memory| format!("- {}", one_line(memory))));
         }
-        added
     }
 
     /// Puts yesterday's and today's files into the system prompt.
@@ -279,13 +277,13 @@ mod tests {
         let mut days = Days::new();
         at("2026-01-17T10:00:00Z").record(&mut days, facts(&["Uses pnpm, not npm."]));
         let found = facts(&["Likes C++", "Likes C#", "likes c++!"]);
-        let added = at("2026-01-18T10:00:00Z").record(&mut days, found);
-        assert_eq!(added, facts(&["Likes C++", "Likes C#"]));
-        assert!(at("2026-01-18T11:00:00Z").record(&mut days, facts(&["Likes C#."])).is_empty());
+        at("2026-01-18T10:00:00Z").record(&mut days, found);
+        assert_eq!(days["2026-01-18"][1..], ["- Likes C++", "- Likes C#"]);
+        at("2026-01-18T11:00:00Z").record(&mut days, facts(&["Likes C#."]));
         assert_eq!(days["2026-01-18"].len(), 3, "no header without a memory");
         // Another day's file does not count.
-        let again = at("2026-01-18T12:00:00Z").record(&mut days, facts(&["uses PNPM not npm"]));
-        assert_eq!(again, facts(&["uses PNPM not npm"]));
+        at("2026-01-18T12:00:00Z").record(&mut days, facts(&["uses PNPM not npm"]));
+        assert_eq!(days["2026-01-18"][4..], ["- uses PNPM not npm"]);
     }
 
     /// Seed 004: today's and yesterday's notes

@@ -27,9 +27,6 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fifo {
-    /// Whether the first user message always stays.
-    #[serde(default)]
-    keep_first_user: bool,
     /// Computed at the first run.
     #[serde(skip)]
     groups: Option<Groups>,
@@ -48,47 +45,43 @@ impl Mechanism for Fifo {
         let groups = self.groups.take().filter(|groups| groups.changes == context.changes());
         let mut groups = groups.unwrap_or_else(|| Groups::new(context));
         groups.read_on(context);
-        let kept = self.kept(context, newest);
+        let first_kept = group(context, newest);
+        let kept = kept(context, first_kept);
         let stays = kept.iter().copied().chain(hidden(context));
         let stays = Sums::new(stays.map(|index| (group(context, index), weight(context, index))));
         let from = context.all_hidden().before;
-        let unsent = context.hidden_weight_before(from);
+        let unsent = context.recorded_weight_before(from);
         let freed = |cut| host.size(groups.before(cut) - unsent - stays.before(cut));
         let before = first_that(from..newest.max(from), |cut| freed(cut) >= excess);
-        // Results after the cut are dropped with their call.
+        // What stands between the newest message and its call is dropped by name, and results
+        // after the cut with their call.
         let leaves = |index: &MessageIndex| {
             group(context, *index) < before
                 && context.contains(EntryId::message(*index))
                 && !kept.contains(index)
         };
         let results = groups.results_after(context, before).into_iter();
-        let mut also: Vec<EntryId> = results.filter(leaves).map(EntryId::message).collect();
-        let except: Vec<EntryId> = kept.iter().copied().map(EntryId::message).collect();
-        context.apply(Op::Hide { before, except: except.clone(), also: also.clone() })?;
+        let named = (first_kept..before).chain(results).filter(leaves);
+        let mut also: Vec<EntryId> = named.map(EntryId::message).collect();
+        let before = before.min(first_kept);
+        context.apply(Op::Hide { before, also: also.clone() })?;
         if let Some(answer) = doubled_answer(context) {
             also.push(answer);
-            context.apply(Op::Hide { before, except, also })?;
+            context.apply(Op::Hide { before, also })?;
         }
         self.groups = Some(groups);
         Ok(Outcome::default())
     }
 }
 
-impl Fifo {
-    /// Messages that always stay: the newest with its group, and the first user
-    /// message where the strategy says so. What an earlier stage hides is not
-    /// shown again.
-    fn kept(&self, context: &Context, newest: MessageIndex) -> BTreeSet<MessageIndex> {
-        let group = group(context, newest);
-        let results = context.recording().calls_in(group).iter().filter_map(|call| call.result);
-        let first = context.exchanges().first().filter(|_| self.keep_first_user);
-        let kept = [group, newest].into_iter().chain(results).chain(first.copied());
-        let is_sent = |index: &MessageIndex| {
-            let id = EntryId::message(*index);
-            context.contains(id) && !context.is_hidden(id)
-        };
-        kept.filter(is_sent).collect()
-    }
+/// The messages of the newest group, which stay. What an earlier stage hides is not shown again.
+fn kept(context: &Context, group: MessageIndex) -> BTreeSet<MessageIndex> {
+    let results = context.recording().calls_in(group).iter().filter_map(|call| call.result);
+    let is_sent = |index: &MessageIndex| {
+        let id = EntryId::message(*index);
+        context.contains(id) && !context.is_hidden(id)
+    };
+    [group].into_iter().chain(results).filter(is_sent).collect()
 }
 
 /// The answer of a synthetic pair, if the first recorded message that is sent

@@ -21,11 +21,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     name: "id-list",
     summary: "Sends the last N messages and a list of every identifier: what can be gamed",
     is_view: true,
-    build: |build| {
-        let Parameters { last, neighbours } = build.read()?;
-        let (listed, messages) = Default::default();
-        Ok(Box::new(IdList { last, neighbours, listed, through: 0, messages }))
-    },
+    build: |build| Ok(Box::new(build.read::<IdList>()?)),
     ..MechanismSpec::PLAIN
 };
 
@@ -33,23 +29,20 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 /// as far as the exam searches for words that support it (reference §4).
 const RADIUS: usize = 150;
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct IdList {
     last: u32,
     /// Number of words that follow each identifier in the list.
     #[serde(default)]
     neighbours: usize,
-}
-
-#[derive(Clone)]
-struct IdList {
-    last: u32,
-    neighbours: usize,
+    #[serde(skip)]
     listed: FxHashSet<String>,
     /// Messages before this one are listed.
+    #[serde(skip)]
     through: MessageIndex,
     /// For each word, by its hash, the number of past messages that contain it.
+    #[serde(skip)]
     messages: FxHashMap<u64, u32>,
 }
 
@@ -116,7 +109,7 @@ impl Mechanism for IdList {
         self.read_on(context)?;
         let before = context.seen_count().saturating_sub(self.last);
         let also = orphans(context, before);
-        context.apply(Op::Hide { before, except: Vec::new(), also })?;
+        context.apply(Op::Hide { before, also })?;
         Ok(Outcome::default())
     }
 }
