@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::context::{Context, EntryId, Op};
 use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 use recap_core::model::{MessageIndex, Role};
-use recap_core::tokens::{Weight, WeightTree};
+use recap_core::tokens::Weight;
 
 /// Hides the oldest messages.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -27,9 +27,9 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fifo {
-    /// Computed at the first run.
+    /// For each call of the recording, the last message that answers it or one before it.
     #[serde(skip)]
-    groups: Option<Groups>,
+    furthest: Vec<MessageIndex>,
 }
 
 #[async_trait]
@@ -42,16 +42,24 @@ impl Mechanism for Fifo {
         let Some(newest) = newest.filter(|_| excess > 0) else {
             return Ok(Outcome::default());
         };
-        let groups = self.groups.take().filter(|groups| groups.changes == context.changes());
-        let mut groups = groups.unwrap_or_else(|| Groups::new(context));
-        groups.read_on(context);
+        if self.furthest.is_empty() {
+            let results = context.recording().calls.iter().map(|call| call.result.unwrap_or(0));
+            let furthest = results.scan(0, |most, result| {
+                *most = result.max(*most);
+                Some(*most)
+            });
+            self.furthest = furthest.collect();
+        }
         let first_kept = group(context, newest);
         let kept = kept(context, first_kept);
         let stays = kept.iter().copied().chain(hidden(context));
         let stays = Sums::new(stays.map(|index| (group(context, index), weight(context, index))));
         let from = context.all_hidden().before;
         let unsent = context.recorded_weight_before(from);
-        let freed = |cut| host.size(groups.before(cut) - unsent - stays.before(cut));
+        let freed = |cut| {
+            let groups = context.recorded_weight_before(cut) + self.behind(context, cut);
+            host.size(groups - unsent - stays.before(cut))
+        };
         let before = first_that(from..newest.max(from), |cut| freed(cut) >= excess);
         // What stands between the newest message and its call is dropped by name, and results
         // after the cut with their call.
@@ -60,7 +68,7 @@ impl Mechanism for Fifo {
                 && context.contains(EntryId::message(*index))
                 && !kept.contains(index)
         };
-        let results = groups.results_after(context, before).into_iter();
+        let results = self.results_after(context, before);
         let named = (first_kept..before).chain(results).filter(leaves);
         let mut also: Vec<EntryId> = named.map(EntryId::message).collect();
         let before = before.min(first_kept);
@@ -69,7 +77,6 @@ impl Mechanism for Fifo {
             also.push(answer);
             context.apply(Op::Hide { before, also })?;
         }
-        self.groups = Some(groups);
         Ok(Outcome::default())
     }
 }
@@ -107,37 +114,7 @@ fn group(context: &Context, index: MessageIndex) -> MessageIndex {
     stands.map_or(index, |call| call.message)
 }
 
-/// The size of each group, stored at the message with which it is dropped. New
-/// messages are added; only an edit or a fold makes it be computed again.
-#[derive(Clone)]
-struct Groups {
-    weights: WeightTree,
-    /// For each call, the last message that answers it or one before it.
-    furthest: Vec<MessageIndex>,
-    /// The state of the context for which this was computed.
-    changes: u64,
-}
-
-impl Groups {
-    fn new(context: &Context) -> Self {
-        Self { weights: WeightTree::default(), furthest: Vec::new(), changes: context.changes() }
-    }
-
-    /// Adds the messages that were appended since the last run.
-    fn read_on(&mut self, context: &Context) {
-        for index in self.weights.len() as MessageIndex..context.seen_count() {
-            self.weights.push(Weight::default());
-            if context.contains(EntryId::message(index)) {
-                let at = group(context, index) as usize;
-                self.weights.change(at, Weight::default(), weight(context, index));
-            }
-            for call in context.recording().calls_in(index) {
-                let before = self.furthest.last().copied().unwrap_or(0);
-                self.furthest.push(before.max(call.result.unwrap_or(0)));
-            }
-        }
-    }
-
+impl Fifo {
     /// Results after a cut whose call is before it, those to come included.
     fn results_after(&self, context: &Context, cut: MessageIndex) -> Vec<MessageIndex> {
         let calls = &context.recording().calls;
@@ -147,9 +124,13 @@ impl Groups {
         results.filter(|&result| result >= cut).collect()
     }
 
-    /// Size of the groups that a cut before a message drops.
-    fn before(&self, cut: MessageIndex) -> Weight {
-        self.weights.prefix(cut as usize)
+    /// Size of the stored messages after a cut that are dropped with one before it.
+    fn behind(&self, context: &Context, cut: MessageIndex) -> Weight {
+        let results = self.results_after(context, cut).into_iter();
+        let goes = |index: &MessageIndex| {
+            context.contains(EntryId::message(*index)) && group(context, *index) < cut
+        };
+        results.filter(goes).fold(Weight::default(), |sum, index| sum + weight(context, index))
     }
 }
 
