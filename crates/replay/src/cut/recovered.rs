@@ -100,7 +100,7 @@ mod tests {
     fn closed_session_is_summary_at_its_first_message() {
         let closed = |spans: &[(u32, u32)]| {
             let spans = spans.to_vec();
-            let closed = ClosedSession { id: "s2".into(), summary: "So far.".into(), spans };
+            let closed = ClosedSession { number: 2, summary: "So far.".into(), spans };
             ArchivedSession::of(&closed, 0)
         };
         let found = closed(&[(3, 5), (7, 9)]);

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::folding::set_note;
 use crate::context::{Context, EntryId, OpError};
 use crate::mechanism::StoredFile;
-use crate::state::StrategyState;
+use crate::state::{PastSession, StrategyState};
 use recap_core::model::MessageIndex;
 
 /// Recorded messages as they were, one a line, packed.
@@ -33,10 +33,10 @@ fn pack(context: &Context, messages: impl Iterator<Item = MessageIndex>) -> Vec<
     packed.finish().expect(never)
 }
 
-/// The id of the open session: they are numbered, so that the same run writes
-/// the same files.
-pub(super) fn current_session(shared: &StrategyState) -> String {
-    format!("session-{}", shared.sessions.len() + 1)
+/// The number of the open session, which names its files, so that the same run
+/// writes the same ones.
+pub(super) fn current_session(shared: &StrategyState) -> u32 {
+    shared.sessions.len() as u32 + 1
 }
 
 /// The agent that owns the files, as one part of a path.
@@ -66,24 +66,26 @@ impl TryFrom<String> for Agent {
 impl Agent {
     /// The archive of every closed session.
     pub(super) fn sessions(&self, context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
-        let archive = |id: &str, messages| self.archive(id, pack(context, messages));
-        shared.sessions.iter().map(|past| archive(&past.id, past.from..past.to)).collect()
+        let archive =
+            |past: &PastSession| self.archive(past.number, "", pack(context, past.from..past.to));
+        shared.sessions.iter().map(archive).collect()
     }
 
     /// The partial archive of a session's `number`th compaction.
     pub(super) fn part(
         &self,
         context: &Context,
-        session: &str,
+        session: u32,
         number: u32,
         messages: &[MessageIndex],
     ) -> StoredFile {
         let content = pack(context, messages.iter().copied());
-        self.archive(&format!("{session}-part{number}"), content)
+        self.archive(session, &format!("-part{number}"), content)
     }
 
-    fn archive(&self, name: &str, content: Vec<u8>) -> StoredFile {
-        StoredFile { path: format!("agents/{}/sessions/{name}.jsonl.gz", self.0), content }
+    fn archive(&self, session: u32, part: &str, content: Vec<u8>) -> StoredFile {
+        let path = format!("agents/{}/sessions/session-{session}{part}.jsonl.gz", self.0);
+        StoredFile { path, content }
     }
 
     /// The daily memory files.
@@ -227,12 +229,11 @@ mod tests {
     #[test]
     fn sessions_are_numbered_from_one() {
         let mut shared = StrategyState::default();
-        assert_eq!(current_session(&shared), "session-1");
+        assert_eq!(current_session(&shared), 1);
         let closed = "2026-01-18T14:30:00Z".parse().unwrap();
-        let (id, summary) = (current_session(&shared), None);
-        let past = crate::state::PastSession { id, from: 0, to: 3, summary, closed };
+        let past = PastSession { number: 1, from: 0, to: 3, summary: None, closed };
         shared.sessions.push(past);
-        assert_eq!(current_session(&shared), "session-2");
+        assert_eq!(current_session(&shared), 2);
     }
 
     fn at(time: &str) -> Memories {

@@ -62,7 +62,7 @@ struct ChunkedSummary {
     /// Images among all the messages of this session that were compacted so far.
     images: u32,
     /// The recorded messages that each compaction took out of the context, with their session.
-    parts: Vec<(String, Vec<MessageIndex>)>,
+    parts: Vec<(u32, Vec<MessageIndex>)>,
 }
 
 /// The result of a tier.
@@ -207,7 +207,7 @@ impl Mechanism for ChunkedSummary {
         for (at, (session, messages)) in self.parts.iter().enumerate() {
             let goes_on = at > 0 && self.parts[at - 1].0 == *session;
             number = if goes_on { number + 1 } else { 1 };
-            files.push(self.agent.part(context, session, number, messages));
+            files.push(self.agent.part(context, *session, number, messages));
         }
         files
     }

@@ -139,8 +139,8 @@ impl Mechanism for Reset {
         let known = clock.known(&shared.memories);
         let (found, fallback) = self.extract(context, host, &over, known).await;
         clock.record(&mut shared.memories, found);
-        let id = archive::current_session(shared);
-        shared.sessions.push(PastSession { id, from, to, summary: None, closed: host.now });
+        let number = archive::current_session(shared);
+        shared.sessions.push(PastSession { number, from, to, summary: None, closed: host.now });
         context.apply(Op::Evict(over))?;
         Ok(Outcome { fallback, forgets_usage: true, ..Outcome::default() })
     }
@@ -200,8 +200,8 @@ mod tests {
         assert!(rig.notes()["daily-memory"].contains("- memory 0"), "{:?}", rig.notes());
         let lines = &rig.shared.memories["2026-01-18"];
         assert!(lines.iter().any(|line| line == "- memory 1"), "{lines:?}");
-        let past = rig.shared.sessions.iter().map(|past| (&*past.id, past.from, past.to));
-        assert_eq!(past.collect::<Vec<_>>(), [("session-1", 0, 3), ("session-2", 3, 5)]);
+        let past = rig.shared.sessions.iter().map(|past| (past.number, past.from, past.to));
+        assert_eq!(past.collect::<Vec<_>>(), [(1, 0, 3), (2, 3, 5)]);
     }
 
     #[test]

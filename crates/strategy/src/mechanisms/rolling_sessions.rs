@@ -21,7 +21,7 @@ use crate::mechanism::{
     StoredFile, Work,
 };
 use crate::prompt::Prompt;
-use crate::state::{ChainLink, Rest, StrategyState};
+use crate::state::{ChainLink, PastSession, Rest, StrategyState};
 use recap_core::model::{MessageIndex, Role};
 
 /// Closes sessions and opens new ones.
@@ -216,10 +216,11 @@ async fn summarise(writer: &Writer, work: Work<'_>) -> Result<Outcome, Mechanism
     let Work { context, shared, host } = work;
     let parent = shared.chain.open.and_then(|open| shared.chain.known.get(&open.number)?.parent);
     for at in 0..shared.sessions.len() {
-        let session = &shared.sessions[at];
-        let Some(number) = session.id.parse().ok().filter(|_| session.summary.is_none()) else {
+        let PastSession { number, summary, .. } = &shared.sessions[at];
+        let number = *number;
+        if summary.is_some() {
             continue;
-        };
+        }
         let messages = shared.session_messages(number, context.seen_count());
         match writer.write(context, shared, host, &entries(messages)).await {
             Ok(summary) => {
@@ -300,7 +301,7 @@ fn target(context: &Context, shared: &StrategyState) -> Option<u32> {
     let newest = context.original(EntryId::message(context.seen_count().checked_sub(1)?))?;
     let number = match newest.first_text().split_whitespace().nth(1) {
         Some(word) => word.parse().ok()?,
-        None => shared.sessions.last()?.id.parse().ok()?,
+        None => shared.sessions.last()?.number,
     };
     shared.past_session(number).map(|_| number)
 }
