@@ -106,7 +106,7 @@ mod tests {
         let found = closed(&[(3, 5), (7, 9)]);
         let Archived { message, role, source, content, .. } = &found.summary;
         assert_eq!((*message, *role, &**content), (3, Role::User, "So far."));
-        assert_eq!(source.as_deref(), Some("summary of session s2"));
+        assert_eq!(source.as_deref(), Some("summary of session 2"));
         assert_eq!(found.spans, [(3, 5), (7, 9)]);
         assert_eq!(closed(&[]).summary.message, 0);
     }
