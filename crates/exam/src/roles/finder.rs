@@ -31,7 +31,7 @@ impl<'a> Finder<'a> {
 
     /// The tools that the answerer may call.
     pub fn tools(&self) -> &'static [Tool] {
-        self.channel.tools()
+        self.channel.spec.tools
     }
 
     /// Advice to the answerer on a good query.

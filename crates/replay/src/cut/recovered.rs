@@ -69,7 +69,7 @@ impl Searcher<'_> {
 
 /// Whether a search for the words near a fact returns a text that contains it.
 fn finds(part: &CutSegment, channel: &Channel<'_>, fact: u32) -> bool {
-    let Some(tool) = channel.tools().first() else { return false };
+    let Some(tool) = channel.spec.tools.first() else { return false };
     let words = spelt(part, fact);
     let queries = if channel.spec.takes_questions { vec![words.join(" ")] } else { words };
     let holds = |hit: &&Archived| part.prepared.survival.is_in(fact as usize, &hit.content);

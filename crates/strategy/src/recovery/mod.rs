@@ -182,11 +182,6 @@ impl<'a> Channel<'a> {
         self
     }
 
-    /// The tools of the channel.
-    pub fn tools(&self) -> &'static [Tool] {
-        self.spec.tools
-    }
-
     /// The results of a tool.
     pub fn call(&self, tool: &str, query: &str) -> Vec<&'a Archived> {
         (self.spec.call)(self.past, tool, query, None)
