@@ -53,12 +53,14 @@ impl Mechanism for Fifo {
         let first_kept = group(context, newest);
         let kept = kept(context, first_kept);
         let stays = kept.iter().copied().chain(hidden(context));
-        let stays = Sums::new(stays.map(|index| (group(context, index), weight(context, index))));
+        let stays: Vec<(MessageIndex, Weight)> =
+            stays.map(|index| (group(context, index), weight(context, index))).collect();
         let from = context.all_hidden().before;
         let unsent = context.recorded_weight_before(from);
         let freed = |cut| {
             let groups = context.recorded_weight_before(cut) + self.behind(context, cut);
-            host.size(groups - unsent - stays.before(cut))
+            let stays = stays.iter().filter(|(group, _)| *group < cut);
+            host.size(stays.fold(groups - unsent, |rest, (_, weight)| rest - *weight))
         };
         let before = first_that(from..newest.max(from), |cut| freed(cut) >= excess);
         // What stands between the newest message and its call is dropped by name, and results
@@ -157,26 +159,4 @@ fn hidden(context: &Context) -> impl Iterator<Item = MessageIndex> {
 
 fn weight(context: &Context, index: MessageIndex) -> Weight {
     context.weight_of(EntryId::message(index))
-}
-
-/// Sizes, by the message with which each is dropped.
-struct Sums(Vec<(MessageIndex, Weight)>);
-
-impl Sums {
-    fn new(sizes: impl Iterator<Item = (MessageIndex, Weight)>) -> Self {
-        let mut sums: Vec<_> = sizes.collect();
-        sums.sort_unstable_by_key(|(at, _)| *at);
-        let mut sum = Weight::default();
-        for (_, weight) in &mut sums {
-            sum += *weight;
-            *weight = sum;
-        }
-        Self(sums)
-    }
-
-    /// The sum of the sizes before a cut.
-    fn before(&self, cut: MessageIndex) -> Weight {
-        let count = self.0.partition_point(|(at, _)| *at < cut);
-        count.checked_sub(1).map_or(Weight::default(), |last| self.0[last].1)
-    }
 }
