@@ -4,7 +4,7 @@
 use recap_core::model::{Block, Role, Session};
 use recap_formats::{Dataset, LoadOptions, load, write_native};
 use recap_replay::{Plan, ReplaySession};
-use recap_strategy::{Record, Scaling, builtin};
+use recap_strategy::{Scaling, builtin};
 use serde_json::json;
 
 use super::{block_on, ledger, message, offline, plan, prepared};
@@ -129,18 +129,6 @@ pub fn at_last<T>(session: &Session, plan: &Plan, look: impl FnOnce(&ReplaySessi
 /// The ledger at the last request.
 pub fn last(session: &Session, plan: &Plan) -> String {
     at_last(session, plan, ledger)
-}
-
-/// Records of a kind, of the whole session.
-pub fn records(session: &Session, plan: &Plan, kind: &str) -> Vec<serde_json::Value> {
-    let prepared = prepared(session.clone());
-    let compactor = offline();
-    block_on(async {
-        let mut replay = ReplaySession::open(&prepared, plan, &compactor).unwrap();
-        replay.run_to_end().await.unwrap();
-        let of_kind = |record: &&Record| record.kind == kind;
-        replay.records().iter().filter(of_kind).map(|record| record.body.clone()).collect()
-    })
 }
 
 /// Recorded messages that are sent, in the order in which they are sent.

@@ -167,22 +167,6 @@ fn every_strategy_compacts_bundled_session_and_goes_on_as_copy() {
 }
 
 #[test]
-fn fifo_keeping_first_message_is_copied_like_any_view() {
-    let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
-    let mut session = dataset.sessions.into_iter().next().unwrap();
-    session.messages.truncate(120);
-    let prepared = prepared(session);
-    let keep = [("keep_first_user".to_owned(), "true".to_owned())];
-    for window in ["5%", "30%"] {
-        let window: WindowSpec = window.parse().unwrap();
-        let tokens = window.tokens(&prepared.recording.sizes, 200_000).unwrap();
-        let plan = plan(builtin("fifo", &keep).unwrap().unwrap(), tokens);
-        assert!(copied_everywhere(&prepared, &plan));
-        prompts_follow_the_context(&prepared, &plan);
-    }
-}
-
-#[test]
 fn strategy_names_are_kebab_case_and_match_files() {
     for name in replayed() {
         let strategy = builtin(name, &[]).unwrap().unwrap();

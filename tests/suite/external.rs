@@ -23,9 +23,6 @@ def say(answer):
 def keep(*ids):
     return {"type": "context", "messages": [i if isinstance(i, dict) else {"id": i} for i in ids]}
 
-def operate(*operations):
-    return {"type": "operations", "operations": list(operations)}
-
 def talk(compact):
     for line in sys.stdin:
         m = json.loads(line)
@@ -167,20 +164,6 @@ fn usage_becomes_model_calls_and_notices_are_kept() {
     assert_eq!((free.compactions[0].model_calls, free.compactions[0].latency_ms), (0, None));
 }
 
-#[test]
-#[cfg(target_os = "linux")]
-fn program_computing_time_counts_but_startup_does_not() {
-    let burn = "def burn(seconds):\n    end = time.process_time() + seconds\n    \
-                while time.process_time() < end: pass\n";
-    let folder = Folder::new(&format!(
-        "{burn}burn(0.3)\ndef compact(m):\n    burn(0.1)\n    return keep(*m['context'][-1:])\ntalk(compact)"
-    ));
-    let rows = folder.rows(small());
-    let compactions = rows.compactions.len() as f64;
-    let each = rows.cpu_ms / compactions;
-    assert!((100.0..250.0).contains(&each), "{each} ms");
-}
-
 /// The programs of `tests/fixtures/programs.txt`: a title (`#`), the lines of one (`|`) or its
 /// answer to the first call, which sees the messages 0 to 4, and what becomes of it: an error that
 /// says this (`>`), or what became of the messages (`=`) and how what is sent begins (`+`), before
@@ -194,7 +177,9 @@ fn each_program_ends_as_it_should() {
             lines.lines().filter_map(|line| line.strip_prefix(mark)).collect()
         };
         let program = match of("answer ")[..] {
-            [answer] => format!("talk(lambda m: {answer} if m['call'] == 1 else operate())"),
+            [answer] => {
+                format!("talk(lambda m: {answer} if m['call'] == 1 else keep(*m['context']))")
+            }
             _ => of("| ").join("\n"),
         };
         let timeouts: String =

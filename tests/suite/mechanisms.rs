@@ -67,14 +67,6 @@ fn fifo_by_message_keeps_newest_call_and_results() {
 }
 
 #[test]
-fn fifo_by_message_can_keep_first_user_message() {
-    // Before 5, 91 over, the call and its result free 111; before 10, 333 over,
-    // messages 1 to 7 free 353.
-    let first = ["V", "VVV", "V..VV", "V....VVV", "V.......VV"];
-    assert_eq!(rows(&format!("{FIFO}\nkeep_first_user = true"), 50), first);
-}
-
-#[test]
 fn fifo_by_message_cuts_single_user_message_session() {
     let mut single = small();
     for at in [4, 9] {
@@ -103,12 +95,7 @@ fn fifo_by_message_drops_late_result_with_call() {
 
 /// What is shown of `before` if the fewest groups go, one after the other, that
 /// bring it to `target`: a message, or a call with its results.
-fn dropped_one_by_one(
-    prepared: &PreparedSession,
-    before: &Context,
-    target: u64,
-    first: bool,
-) -> Vec<u32> {
+fn dropped_one_by_one(prepared: &PreparedSession, before: &Context, target: u64) -> Vec<u32> {
     let mut shown: Vec<u32> = before.visible().filter_map(EntryId::index).collect();
     let tokens = |of: &[u32]| {
         let weight = |&at: &u32| before.entry(EntryId::message(at)).unwrap().weight.tokens;
@@ -121,9 +108,8 @@ fn dropped_one_by_one(
         call.filter(|call| all.contains(call)).unwrap_or(at)
     };
     let Some(&newest) = shown.last() else { return shown };
-    let user = before.exchanges().first().filter(|_| first);
-    let stays = [Some(&group(newest)), user];
-    for &oldest in all.iter().filter(|at| group(**at) == **at && !stays.contains(&Some(at))) {
+    let stays = group(newest);
+    for &oldest in all.iter().filter(|at| group(**at) == **at && **at != stays) {
         if tokens(&shown) <= target {
             break;
         }
@@ -137,7 +123,7 @@ proptest! {
 
     #[test]
     fn fifo_by_message_equals_dropping_one_by_one(
-        session in any_session(), window in 20u64..400, first in any::<bool>(), earlier in 0usize..3,
+        session in any_session(), window in 20u64..400, earlier in 0usize..3,
     ) {
         let earlier = [
             "",
@@ -145,7 +131,7 @@ proptest! {
             "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 9\n",
         ][earlier];
         let prepared = common::prepared(session);
-        let plans = [earlier.to_owned(), format!("{earlier}{FIFO}\nkeep_first_user = {first}")];
+        let plans = [earlier.to_owned(), format!("{earlier}{FIFO}")];
         let plans = plans.map(|toml| plan(strategy(&toml), window));
         let compactor = offline();
         for request in 0..prepared.facts.requests.len() as u32 {
@@ -155,7 +141,7 @@ proptest! {
                 replay
             });
             let [before, after] = sessions.each_ref().map(|replay| replay.context());
-            let expected = dropped_one_by_one(&prepared, before, window, first);
+            let expected = dropped_one_by_one(&prepared, before, window);
             let shown: Vec<u32> = after.visible().filter_map(EntryId::index).collect();
             prop_assert_eq!(shown, expected, "request {}", request);
         }

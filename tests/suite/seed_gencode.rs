@@ -20,10 +20,10 @@
 //! - `continuation`: where the live conversation does not fit the model's window with the call and
 //!   its reply, what is folded is sent alone; where that does not fit either, no call is made.
 
-use crate::common::talk::{Talk, at_last, even, last, real, records, unscaled};
+use crate::common::talk::{Talk, at_last, even, last, real, unscaled};
 use crate::common::{block_on, message, offline, prepared};
 use recap_core::model::{Block, CellOutcome, CellRows, Role, Session};
-use recap_replay::{Plan, replay};
+use recap_replay::{Plan, ReplaySession, replay};
 use recap_strategy::{builtin, compression_stats};
 use serde_json::Value as Json;
 
@@ -310,6 +310,9 @@ fn summary_is_generated_once_its_response_has_arrived() {
     }
     // The second request and its response are 1,210 of 1,000 tokens; it was sent at 20 s.
     let plan = real("continuation", 1_000, &[("keep_last", "1")]);
-    let summaries = records(&session, &plan, "summary");
-    assert_eq!(summaries[0]["generatedAt"], "1970-01-01T00:00:30Z");
+    let (prepared, compactor) = (prepared(session), offline());
+    let mut replay = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
+    block_on(replay.run_to_end()).unwrap();
+    let file: Json = serde_json::from_slice(&replay.stored()[0].content).unwrap();
+    assert_eq!(file["summaries"][0]["generatedAt"], "1970-01-01T00:00:30Z");
 }

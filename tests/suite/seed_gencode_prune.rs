@@ -2,12 +2,12 @@
 //! beside `continuation`.
 //! Each test names its sentence.
 
-use crate::common::talk::{Talk, at_last, from_disk, last, real, records, unscaled};
+use crate::common::talk::{Talk, at_last, from_disk, last, real, unscaled};
 use crate::common::{block_on, offline, prepared, replayed, words};
-use recap_core::model::{Block, CellOutcome, Session, Usage};
+use recap_core::model::{Block, CellOutcome, CompactionRow, Session, Usage};
+use recap_core::tokens::Counter;
 use recap_replay::{Plan, replay};
 use recap_strategy::{EntryId, Scaling, builtin};
-use serde_json::json;
 
 /// The seed's thresholds are meant for 200,000.
 const NATIVE: u64 = 200_000;
@@ -122,33 +122,28 @@ fn only_old_results_become_the_literal_marker() {
     });
 }
 
-/// Seed 001: pruned: true, prunedAt: timestamp
-#[test]
-fn each_cleared_result_is_marked_pruned_with_time() {
-    // Row 3 has reported 30,000; row 4 leaves row 2 unprotected. Row 0 stands at
-    // midnight of the assumed first day; two calls of 12 tokens and their results
-    // follow: twice 2.8 s + 12/80 s, and 0.2 s.
-    let pruned = records(&reads(1, &[30_000, 30_000]), &gencode(&[]), "pruned");
-    let expected = json!({
-        "toolUseId": "c1",
-        "tool": "read",
-        "pruned": true,
-        "prunedAt": "2026-01-01T00:00:06.3Z",
-        "summarize": false,
-    });
-    assert_eq!(pruned, [expected]);
+/// Number of results and tokens saved of each run of pruning.
+fn runs(session: Session, plan: &Plan) -> Vec<(u32, u64)> {
+    let CellOutcome::Done(rows) =
+        block_on(replay(&prepared(session), plan, &offline())).cell.outcome
+    else {
+        panic!("the cell runs");
+    };
+    let run = |row: &CompactionRow| (row.messages_edited, row.tokens_before - row.tokens_after);
+    rows.compactions.iter().map(run).collect()
 }
 
 /// Seed 001: returns accurate stats: count and saved tokens
 #[test]
 fn pruning_returns_accurate_count_and_saved_tokens() {
-    // 401 and 201 characters become 25 each, one after the other as they come:
-    // 376 and 176 less, a quarter of which are 94 and 44 tokens.
+    // Each result becomes the marker, one after the other as they come.
     let talk = Talk::new("").user(21_000).calls(&[("a", "read"), ("b", "read")]);
-    let talk = talk.result_text("a", &"x".repeat(401)).result_text("b", &"x".repeat(201));
-    let runs = records(&talk.close(), &gencode(&[("protect", "1")]), "prune");
-    let expected = [(1, 94), (1, 44)];
-    assert_eq!(runs, expected.map(|(count, saved)| json!({"count": count, "tokensSaved": saved})));
+    let texts = ["a ".repeat(400), "b ".repeat(200)];
+    let talk = talk.result_text("a", &texts[0]).result_text("b", &texts[1]).close();
+    let counter = Counter::default();
+    let marker = counter.count("[Old tool result cleared]");
+    let saved = texts.map(|text| (1, counter.count(&text) - marker));
+    assert_eq!(runs(talk, &gencode(&[("protect", "1")])), saved);
 }
 
 /// Seed 001: cleared once (ours: not counted again)
@@ -160,10 +155,7 @@ fn cleared_results_stay_cleared_and_are_counted_once() {
     let plan = gencode(&[]);
     let rows = replayed(talk.clone(), &plan, &offline());
     assert_eq!(rows, ["V", "VVV", "VVEVV", "VVEVEVV", "VVEVEVVVV"]);
-    let runs = records(&talk, &plan, "prune");
-    assert_eq!(runs.iter().map(|run| &run["count"]).collect::<Vec<_>>(), [1, 1]);
-    let ids = records(&talk, &plan, "pruned");
-    assert_eq!(ids.iter().map(|p| &p["toolUseId"]).collect::<Vec<_>>(), ["c1", "c3"]);
+    assert_eq!(runs(talk, &plan).iter().map(|(count, _)| *count).collect::<Vec<_>>(), [1, 1]);
 }
 
 /// Seed 001: layer 1 is free

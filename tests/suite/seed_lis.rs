@@ -903,11 +903,11 @@ fn closed_sessions_can_be_searched_by_summary() {
     let replayed = block_on(replay(&prepared, &lis(&[]), &Scribe::taking(1.0)));
     let closed = |at: usize| {
         let sessions = replayed.asked[at].sessions.iter();
-        sessions.map(|s| (s.id.clone(), s.summary.clone(), s.spans.clone())).collect::<Vec<_>>()
+        sessions.map(|s| (s.number, s.summary.clone(), s.spans.clone())).collect::<Vec<_>>()
     };
     assert_eq!(closed(0), []);
-    let first = ("1".to_owned(), "summary 0".to_owned(), vec![(0, 5)]);
-    let second = ("2".to_owned(), "summary 1".to_owned(), vec![(5, 12)]);
+    let first = (1, "summary 0".to_owned(), vec![(0, 5)]);
+    let second = (2, "summary 1".to_owned(), vec![(5, 12)]);
     assert_eq!(closed(1), [first, second]);
 }
 

@@ -320,7 +320,7 @@ fn older_memories_are_found_with_three_search_tools() {
     assert_eq!(found("zoea_search_broadcasts", "enemy spotted"), [0]);
     assert_eq!(found("zoea_search_broadcasts", "units"), [0; 0]);
     assert_eq!(found("zoea_search_reasoning", "travel cooldown"), [1]);
-    assert_eq!(channel.tools().len(), 3);
+    assert_eq!(channel.spec.tools.len(), 3);
 }
 
 /// Seed 003: returns role, source, content, reasoning and timestamp

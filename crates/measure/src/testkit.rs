@@ -244,8 +244,7 @@ pub(super) fn full(id: &str) -> CellBuilder {
 /// request: 1.7 + 2.0 + 0.2 thousandths, 3.9 in all.
 pub(super) fn breaking(id: &str) -> CellBuilder {
     let requests = [(0, 0, 300), (0, 0, 400)];
-    let built = cell(id, "x").sent(&[300, 400]).bill(RECORDED, "dear", &requests).breaks(1);
-    built.with_bill(|bill| bill.requests[1].as_mut().unwrap().rewritten = 200)
+    cell(id, "x").sent(&[300, 400]).bill(RECORDED, "dear", &requests).breaks(1)
 }
 
 /// A session that is asked so many questions about facts at its second request.

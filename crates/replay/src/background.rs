@@ -108,7 +108,6 @@ impl ReplaySession<'_> {
         (row.tokens_before, row.tokens_after) = (weight.tokens, self.context.weight().tokens);
         changes.note(&mut row);
         self.compactions.push((number, row));
-        self.records.extend(outcome.records);
         self.notices.extend(outcome.notices);
         Ok(())
     }
@@ -139,7 +138,7 @@ mod tests {
     use recap_core::model::Role;
     use recap_exam::roles::compactor::EmptySummary;
     use recap_strategy::testkit::Talk;
-    use recap_strategy::{EntryId, InsertAt, OpenSession, Record, builtin};
+    use recap_strategy::{EntryId, InsertAt, OpenSession, builtin};
 
     fn prepared() -> PreparedSession {
         let talk = (0..3).fold(Talk::new("S"), |talk, _| talk.user("Go on, do.").assistant("Yes"));
@@ -202,7 +201,6 @@ mod tests {
             mechanism: session.stages[stage].mechanism.clone(),
             row: row(),
             outcome: Outcome {
-                records: vec![Record { kind: number.to_string(), body: serde_json::Value::Null }],
                 notices: vec![number.to_string()],
                 forgets_usage: number == 4,
                 ..Outcome::default()
@@ -236,7 +234,6 @@ mod tests {
         let expected = [(3, 2, before, after), (2, 0, after, after), (4, 0, after, after)];
         assert_eq!(rows.collect::<Vec<_>>(), expected);
         assert_eq!(session.notices, ["3", "2", "4"]);
-        assert_eq!(session.records.len(), 3);
     }
 
     #[tokio::test]

@@ -41,8 +41,6 @@ struct RunningBill {
     /// write.
     caches: Vec<(Box<dyn PromptCache>, bool)>,
     bill: Bill,
-    /// Whether the last request found the prompt before it in the cache.
-    warm: bool,
 }
 
 impl Biller {
@@ -74,18 +72,14 @@ impl Biller {
         }
         self.sent.update(context);
         let life = facts.recorded.as_ref().and_then(written_for).unwrap_or(self.life);
-        let mut bills = Vec::with_capacity(self.billing_models.len());
         for billing_model in &mut self.billing_models {
             let fixed = [Breakpoint::Preamble];
             let plan = if billing_model.explicit { &fixed } else { &self.breakpoints[..] };
             self.sent.mark(&self.sent.places(context, plan, pruned), life);
-            bills.push(facts.billed.then(|| billing_model.send(&self.sent, facts)));
+            let bill = facts.billed.then(|| billing_model.send(&self.sent, facts));
+            billing_model.bill.requests.push(bill);
         }
-        let step = self.sent.step(facts.billed);
-        for (billing_model, sent) in self.billing_models.iter_mut().zip(bills) {
-            billing_model.keep(sent, &step);
-        }
-        step
+        self.sent.step(facts.billed)
     }
 
     /// Sends a request that another session pays for.
@@ -183,7 +177,6 @@ impl RunningBill {
                 requests: Vec::with_capacity(facts.requests.len()),
                 calls: Vec::new(),
             },
-            warm: false,
         }
     }
 
@@ -197,11 +190,9 @@ impl RunningBill {
         let model = self.model_of(facts);
         let (cache, writes_free) = &mut self.caches[model as usize];
         apply_cache_event(cache.as_mut(), sent, facts);
-        let lost = matches!(facts.exogenous, Some(Exogenous::Lost { .. }));
-        self.warm = !lost && cache.is_warm(at);
         let billed = charged(cache.request(prompt, at), *writes_free);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
-        RequestBill { prompt: PromptBill { billed }, rewritten: 0, model }
+        RequestBill { prompt: PromptBill { billed }, model }
     }
 
     /// Sends the prompt of a compaction.
@@ -211,16 +202,6 @@ impl RunningBill {
         }
         let (cache, writes_free) = &mut self.caches[0];
         charged(cache.request(prompt, at), *writes_free)
-    }
-
-    fn keep(&mut self, sent: Option<RequestBill>, step: &Step) {
-        let Some(mut bill) = sent else {
-            return self.bill.requests.push(None);
-        };
-        if step.broken && self.warm {
-            bill.rewritten = step.carried.saturating_sub(bill.prompt.billed.read);
-        }
-        self.bill.requests.push(Some(bill));
     }
 }
 
@@ -390,30 +371,6 @@ mod tests {
         assert_eq!(read_after(Some(Exogenous::Renewed), minute(-7)), 53);
     }
 
-    /// Reference §2, rewritten tokens: what the last prompt held and a broken prefix
-    /// makes the provider read in full, at a warm cache only: a cold one would have
-    /// taken it in full anyway.
-    #[test]
-    fn tokens_are_rewritten_where_a_warm_prefix_broke() {
-        let prepared = prepared(2);
-        let mut plan = plan("full", &[]);
-        plan.billing_models = Arc::new([unpriced()]);
-        let rewritten = |warm, broken, carried| {
-            let mut biller = Biller::new(&plan, &prepared.facts);
-            let billing_model = &mut biller.billing_models[0];
-            billing_model.warm = warm;
-            let billed = Buckets { read: 10, write: 60, ..Buckets::default() };
-            let prompt = PromptBill { billed };
-            let step = Step { common_prefix: 10, broken, carried };
-            billing_model.keep(Some(RequestBill { prompt, rewritten: 0, model: 0 }), &step);
-            billing_model.bill.requests[0].as_ref().unwrap().rewritten
-        };
-        assert_eq!(rewritten(true, true, 50), 40);
-        assert_eq!(rewritten(true, false, 50), 0, "the prefix only grew");
-        assert_eq!(rewritten(false, true, 50), 0);
-        assert_eq!(rewritten(true, true, 5), 0, "nothing carried was read in full");
-    }
-
     #[test]
     fn entries_live_an_hour_if_most_writes_did() {
         let written = |five: u64, hour: u64| {
@@ -512,7 +469,7 @@ mod tests {
     /// An entry that was renewed is as good as one that never expired; other events
     /// leave a cold cache, whatever they leave in it.
     #[test]
-    fn request_is_warm_unless_entry_expired_or_lost() {
+    fn entry_is_read_unless_expired_or_lost() {
         let (sent, _) = sent();
         let (prepared, mut plan) = (prepared(3), plan("full", &[]));
         plan.billing_models = Arc::new([billing_model()]);
@@ -532,11 +489,10 @@ mod tests {
         ] {
             (request.at, request.exogenous) = (minute(at), exogenous);
             let prompt = billing_model.send(&sent, &request).prompt;
-            found.push((billing_model.warm, prompt.billed.read));
+            found.push(prompt.billed.read);
         }
         // By the rules alone the renewed one would have expired.
-        let expected = [(false, 0), (true, 53), (false, 0), (true, 53), (false, 0), (false, 20)];
-        assert_eq!(found, expected);
+        assert_eq!(found, [0, 53, 0, 53, 0, 20]);
     }
 
     #[test]

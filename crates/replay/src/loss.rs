@@ -151,7 +151,7 @@ mod tests {
     enum Act {
         Append,
         Stage(u32),
-        Hide(u32, Vec<usize>, Vec<usize>),
+        Hide(u32, Vec<usize>),
         Edit(u32),
         Remove(u32),
         Evict(Vec<usize>),
@@ -164,8 +164,7 @@ mod tests {
         prop_oneof![
             8 => Just(Act::Append),
             2 => (0u32..2).prop_map(Act::Stage),
-            2 => (0u32..50, some(), some())
-                .prop_map(|(before, except, also)| Act::Hide(before, except, also)),
+            2 => (0u32..50, some()).prop_map(|(before, also)| Act::Hide(before, also)),
             1 => (0u32..24).prop_map(Act::Edit),
             2 => (0u32..24).prop_map(Act::Remove),
             1 => some().prop_map(Act::Evict),
@@ -205,11 +204,7 @@ mod tests {
                     self.pairs = Pairs::default();
                     return self.pairs.recheck_pairs(context, 0..context.seen_count());
                 }
-                Act::Hide(before, except, also) => Op::Hide {
-                    before,
-                    except: chosen(context, &except),
-                    also: chosen(context, &also),
-                },
+                Act::Hide(before, also) => Op::Hide { before, also: chosen(context, &also) },
                 Act::Edit(call) => Op::EditResult(CallId(call), "cleared".to_owned()),
                 Act::Remove(call) => Op::RemoveCall(CallId(call)),
                 Act::Evict(ids) => Op::Evict(chosen(context, &ids)),

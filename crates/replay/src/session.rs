@@ -22,8 +22,8 @@ use recap_core::model::{
 use recap_core::tokens::Reported;
 use recap_exam::facts::Survival;
 use recap_strategy::{
-    AskedFrom, At, Compactor, Context, EntryId, Host, MechanismError, Metered, Pairs, Record,
-    Scaling, StoredFile, Strategy, StrategyError, StrategyState, When, Work,
+    AskedFrom, At, Compactor, Context, EntryId, Host, MechanismError, Metered, Pairs, Scaling,
+    StoredFile, Strategy, StrategyError, StrategyState, When, Work,
 };
 
 /// A finished cell, with the texts that its strategy wrote.
@@ -68,7 +68,6 @@ pub struct ReplaySession<'a> {
     pub(super) copied: u32,
     /// Compactions in the background, by stage.
     pub(super) in_flight: BTreeMap<usize, InFlight>,
-    pub(super) records: Vec<Record>,
     pub(super) notices: Vec<String>,
     pub(super) saver: Option<Arc<SaverFacts>>,
     pub(super) texts: BTreeMap<String, String>,
@@ -151,7 +150,6 @@ impl<'a> ReplaySession<'a> {
             begun: 0,
             copied: 0,
             in_flight: BTreeMap::new(),
-            records: Vec::new(),
             notices: Vec::new(),
             saver: None,
             texts: BTreeMap::new(),
@@ -378,11 +376,6 @@ impl<'a> ReplaySession<'a> {
     /// Number of requests so far.
     pub(super) fn requests_made(&self) -> u32 {
         self.requests.len() as u32
-    }
-
-    /// Records that mechanisms keep beside the context.
-    pub fn records(&self) -> &[Record] {
-        &self.records
     }
 
     /// What the strategy has told the user so far.

@@ -158,7 +158,7 @@ impl<'a> ReplaySession<'a> {
         if let Some(why) = meter.unanswered().filter(|_| !self.falls_back(&outcome)) {
             return Err(ReplayError::Unavailable(mechanism, why));
         }
-        self.cpu_ms += (spent + outcome.cpu).as_secs_f64() * 1e3;
+        self.cpu_ms += spent.as_secs_f64() * 1e3;
         let mut calls = meter.take();
         calls.extend(&outcome.calls);
         let row = self.row(number, before, &calls, &outcome);
@@ -240,7 +240,6 @@ impl<'a> ReplaySession<'a> {
         let StageOutcome { outcome, mut row, calls } = ran;
         self.notices.extend(outcome.notices);
         self.saver = outcome.saver.or(self.saver.take());
-        self.records.extend(outcome.records);
         changes.note(&mut row);
         let acted = changes != Changes::default() || row.model_calls > 0 || row.fallback.is_some();
         if !acted {
@@ -340,7 +339,7 @@ mod tests {
     use recap_exam::roles::compactor::EmptySummary;
     use recap_strategy::testkit::{Talk, words};
     use recap_strategy::{
-        CallUsage, Context, EntryId, Fallback, Limits, MechanismError, Of, Op, Record, StoredFile,
+        CallUsage, Context, EntryId, Fallback, Limits, MechanismError, Of, Op, StoredFile,
         StrategyState, builtin,
     };
 
@@ -428,13 +427,11 @@ mod tests {
             let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
             assert!(session.run_to_request(1).await.unwrap());
             session.at_end = at_end;
-            let records =
-                vec![Record { kind: "summary".to_owned(), body: serde_json::Value::Null }];
             let notices = vec!["Compacted.".to_owned()];
-            let outcome = Outcome { fallback, records, notices, ..Outcome::default() };
+            let outcome = Outcome { fallback, notices, ..Outcome::default() };
             let row = session.row(0, session.context.weight(), &calls, &outcome);
             session.keep(StageOutcome { outcome, row, calls }, changes);
-            assert_eq!((session.records.len(), session.notices.len()), (1, 1));
+            assert_eq!(session.notices.len(), 1);
             let rows: Vec<_> = (session.compactions.iter())
                 .map(|(n, row)| {
                     (*n, row.messages_folded, row.messages_evicted, row.messages_edited)

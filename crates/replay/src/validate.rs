@@ -104,7 +104,7 @@ mod tests {
         let usage = Usage { cache_read: 70, cache_write_5m: 30, ..Usage::default() };
         let billed = Buckets { read: 60, write: 40, ..Buckets::default() };
         let prompt = PromptBill { billed };
-        let bill = RequestBill { prompt, rewritten: 0, model: 0 };
+        let bill = RequestBill { prompt, model: 0 };
         let prices = prices.map(Arc::new);
         let billing_model =
             BillingModel { billed_as: "a".into(), model: "a".into(), prices, others: Vec::new() };

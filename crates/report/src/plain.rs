@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use recap_core::model::Report;
-use recap_core::text::{is_command, is_plain};
+use recap_core::text::{beginning, is_command, is_plain};
 
 /// One line: control characters and line breaks become spaces, direction
 /// overrides a replacement character.
@@ -30,13 +30,7 @@ pub(super) fn lines(text: &str) -> String {
 
 /// The first `limit` characters, and an ellipsis where there are more.
 pub(super) fn shortened(text: &str, limit: usize) -> String {
-    let end = match text.as_bytes().get(..limit) {
-        // A character has at least a byte.
-        None => None,
-        Some(start) if start.is_ascii() => (text.len() > limit).then_some(limit),
-        Some(_) => text.char_indices().nth(limit).map(|(end, _)| end),
-    };
-    end.map_or_else(|| text.to_owned(), |end| format!("{}…", &text[..end]))
+    beginning(text, limit).into_owned()
 }
 
 /// A character as it may be shown: what changes others becomes U+FFFD.

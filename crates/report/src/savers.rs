@@ -24,7 +24,6 @@ const COLUMNS: &Columns<fn(&&SaverRow) -> Field> = &[
     ("claimed_tokens", |row| row.claimed_tokens.map(|tokens| tokens as f64).into()),
     ("claimed_usd", |row| Field::dollars(row.claimed_usd)),
     ("removed_tokens", |row| (row.removed_tokens as f64).into()),
-    ("rewritten_tokens", |row| row.rewritten_tokens.into()),
     ("cache_breaks", |row| row.cache_breaks.into()),
     ("full_usd", |row| dollars(row, |money| money.full_usd)),
     ("cost_usd", |row| dollars(row, |money| money.usd)),

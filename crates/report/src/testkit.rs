@@ -339,7 +339,6 @@ pub(super) fn saver_row(strategy: &str) -> SaverRow {
         claimed_tokens: Some(1_731_514),
         claimed_usd: Some(5.1945),
         removed_tokens: 2_290_207,
-        rewritten_tokens: 811_173,
         cache_breaks: 54,
         money: Ok(money),
         added_ms: Some((19.0, 48.0)),

@@ -127,16 +127,6 @@ pub enum Produced {
 }
 
 impl Produced {
-    /// Whether it has the shape that was asked for.
-    pub(super) fn answers(&self, task: &Task) -> bool {
-        matches!(
-            (self, &task.asked),
-            (Produced::SessionState(_), Asked::SessionState { .. })
-                | (Produced::Continuation(_), Asked::Continuation { .. })
-                | (Produced::Digest(_), Asked::Digest { .. })
-        )
-    }
-
     /// Whether it contains no text.
     pub(super) fn is_empty(&self) -> bool {
         match self {
@@ -349,9 +339,6 @@ fn facts(task: &Task, outcome: &Result<Reply, FailedCall>) -> Option<ReplyFacts>
     };
     Some(match outcome {
         Err(FailedCall { error, .. }) => ReplyFacts { unusable: Some(error.unusable()?), ..none },
-        Ok(reply) if !reply.produced.answers(task) => {
-            ReplyFacts { unusable: Some(Unusable::WrongShape), ..none }
-        }
         Ok(reply) if reply.produced.is_empty() => {
             ReplyFacts { unusable: Some(Unusable::Empty), ..none }
         }
@@ -385,8 +372,7 @@ impl<'a> Metered<'a> {
     /// The reason of the first call that could not be made, if there is one.
     /// What the strategy did then says nothing about the strategy.
     pub fn unavailable(&self) -> Option<String> {
-        let failed = self.failed.lock().expect("no call panics while metering");
-        failed.iter().find_map(|error| match error {
+        self.first(|error| match error {
             CompactorError::Unavailable(why) => Some(why.clone()),
             _ => None,
         })
@@ -395,11 +381,15 @@ impl<'a> Metered<'a> {
     /// Why the first call without a reply got none, if there is one: a strategy
     /// whose design does not say what follows cannot go on.
     pub fn unanswered(&self) -> Option<String> {
-        let failed = self.failed.lock().expect("no call panics while metering");
-        failed.iter().find_map(|error| match error {
+        self.first(|error| match error {
             CompactorError::NoReply(why) => Some(why.clone()),
             _ => None,
         })
+    }
+
+    fn first(&self, why: impl Fn(&CompactorError) -> Option<String>) -> Option<String> {
+        let failed = self.failed.lock().expect("no call panics while metering");
+        failed.iter().find_map(why)
     }
 }
 
@@ -508,20 +498,6 @@ mod tests {
     #[test]
     fn only_task_with_live_conversation_is_live() {
         assert_eq!(tasks().each_ref().map(Task::is_live), [false, true, false]);
-    }
-
-    #[test]
-    fn reply_answers_only_task_of_its_kind() {
-        let replies = [
-            Produced::SessionState(SessionState::default()),
-            Produced::Continuation(String::new()),
-            digested("", &[]),
-        ];
-        for (at, reply) in replies.iter().enumerate() {
-            for (asked, task) in tasks().iter().enumerate() {
-                assert_eq!(reply.answers(task), at == asked, "{at} {asked}");
-            }
-        }
     }
 
     #[test]
@@ -661,9 +637,6 @@ mod tests {
         ] {
             assert_eq!(known(&task, Ok(reply)).unusable, unusable);
         }
-        let meter = Metered::new(&OffShape);
-        let _ = meter.run(&task).await;
-        assert_eq!(meter.take()[0].reply.unwrap().unusable, Some(Unusable::WrongShape));
     }
 
     #[test]

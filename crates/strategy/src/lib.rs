@@ -35,7 +35,7 @@ pub use context::{
 };
 pub use mechanism::{
     Build, BuildError, Copied, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
-    Record, StoredFile, Work,
+    StoredFile, Work,
 };
 #[doc(hidden)]
 pub use mechanisms::compression_stats;

@@ -3,14 +3,12 @@
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use serde::de::DeserializeOwned;
-use serde_json::Value as Json;
 use toml::{Table, Value};
 
 use super::prompt::Prompt;
@@ -182,35 +180,15 @@ impl Fallback {
     }
 }
 
-/// A record that a strategy keeps beside the context (a summary's metadata,
-/// an archive, a memory file).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Record {
-    /// The kind of record (`summary`, `archive`, `memory`).
-    pub kind: String,
-    /// The content of the record.
-    pub body: Json,
-}
-
-impl Record {
-    pub(crate) fn new(kind: &str, body: Json) -> Self {
-        Self { kind: kind.to_owned(), body }
-    }
-}
-
 /// The effects of a compaction besides changing the context.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The fallback, if a step failed.
     pub fallback: Option<Fallback>,
-    /// Records that the system would keep beside the context; a run stores none.
-    pub records: Vec<Record>,
     /// Lines for the user.
     pub notices: Vec<String>,
     /// Calls of models that it made itself, bypassing the compactor's role.
     pub calls: Vec<ModelCall>,
-    /// CPU time of a process that it runs.
-    pub cpu: Duration,
     /// How long it took, where that is on record.
     pub took_ms: Option<f64>,
     /// How long the agent waited for it, where that was measured.

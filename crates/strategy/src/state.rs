@@ -34,8 +34,8 @@ pub struct StrategyState {
 /// archives).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastSession {
-    /// The session's id, unique within a cell.
-    pub id: String,
+    /// The session's number, from 1.
+    pub number: u32,
     /// Its first recorded message.
     pub from: MessageIndex,
     /// The recorded message after its last one.
@@ -112,7 +112,7 @@ impl StrategyState {
         let filled = |spans: Spans| spans.into_iter().filter(|(from, to)| from < to).collect();
         facts.spans = filled(kept);
         let first = facts.spans.first().map_or(to, |span| span.0);
-        let past = PastSession { id: number.to_string(), from: first, to, summary, closed: now };
+        let past = PastSession { number, from: first, to, summary, closed: now };
         self.sessions.push(past);
         (Some(number), Rest { spans: filled(rest), from: from.max(to) })
     }
@@ -123,13 +123,13 @@ impl StrategyState {
         if let Some(facts) = self.chain.known.get_mut(&number) {
             facts.summary = summary;
         }
-        self.sessions.retain(|session| session.id != number.to_string());
+        self.sessions.retain(|session| session.number != number);
         self.chain.open = Some(OpenSession { number, from });
     }
 
     /// A closed session by its number.
     pub(crate) fn past_session(&self, number: u32) -> Option<&PastSession> {
-        self.sessions.iter().find(|session| session.id == number.to_string())
+        self.sessions.iter().find(|session| session.number == number)
     }
 
     /// The last summary of a session.
@@ -147,16 +147,12 @@ impl StrategyState {
 
     /// The sessions that can be searched, oldest first.
     pub fn closed_sessions(&self) -> Vec<ClosedSession> {
-        let mut closed = Vec::new();
-        for session in &self.sessions {
-            let Some(summary) = session.summary.clone() else { continue };
-            let number = session.id.parse::<u32>().ok();
-            let known = number.and_then(|number| self.chain.known.get(&number));
-            let spans = known.map(|facts| facts.spans.clone());
-            let spans = spans.unwrap_or_else(|| vec![(session.from, session.to)]);
-            closed.push(ClosedSession { id: session.id.clone(), summary, spans });
-        }
-        closed
+        let closed = self.sessions.iter().filter_map(|session| {
+            let PastSession { number, summary, .. } = session;
+            let spans = self.chain.known.get(number)?.spans.clone();
+            Some(ClosedSession { number: *number, summary: summary.clone()?, spans })
+        });
+        closed.collect()
     }
 }
 
@@ -166,7 +162,7 @@ fn fill_in(sessions: &mut [PastSession], from: Vec<PastSession>) {
     for written in from {
         let same = sessions
             .iter_mut()
-            .find(|session| session.id == written.id && session.to == written.to);
+            .find(|session| session.number == written.number && session.to == written.to);
         if let Some(session) = same.filter(|session| session.summary.is_none()) {
             session.summary = written.summary;
         }
@@ -234,8 +230,8 @@ impl Rest {
 /// A session that can be searched: closed, and with a summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ClosedSession {
-    /// The session's id, unique within a cell.
-    pub id: String,
+    /// The session's number, from 1.
+    pub number: u32,
     /// The summary of the session.
     pub summary: String,
     /// The ranges of its messages.
@@ -250,9 +246,9 @@ mod tests {
         Timestamp::from_second(minute * 60).unwrap()
     }
 
-    fn past(id: &str, to: MessageIndex, summary: Option<&str>) -> PastSession {
-        let (id, summary) = (id.to_owned(), summary.map(str::to_owned));
-        PastSession { id, from: 0, to, summary, closed: at(0) }
+    fn past(number: u32, to: MessageIndex, summary: Option<&str>) -> PastSession {
+        let summary = summary.map(str::to_owned);
+        PastSession { number, from: 0, to, summary, closed: at(0) }
     }
 
     /// A state with a value of its own in every field but the open session.
@@ -262,7 +258,7 @@ mod tests {
             pruned: BTreeMap::from([(2, at(1))]),
             boundary: Some(3),
             memories: BTreeMap::from([("2026-01-18".to_owned(), vec!["- a".to_owned()])]),
-            sessions: vec![past("1", 5, Some("one"))],
+            sessions: vec![past(1, 5, Some("one"))],
             originals: BTreeSet::from([2]),
             ..StrategyState::default()
         };
@@ -285,11 +281,10 @@ mod tests {
 
     #[test]
     fn summaries_written_meanwhile_stay_with_their_sessions() {
-        let before =
-            StrategyState { sessions: vec![past("1", 5, None)], ..StrategyState::default() };
-        let own = || StrategyState { sessions: vec![past("1", 5, Some("own"))], ..before.clone() };
+        let before = StrategyState { sessions: vec![past(1, 5, None)], ..StrategyState::default() };
+        let own = || StrategyState { sessions: vec![past(1, 5, Some("own"))], ..before.clone() };
         let after = |first: PastSession| StrategyState {
-            sessions: vec![first, past("2", 9, Some("two"))],
+            sessions: vec![first, past(2, 9, Some("two"))],
             ..before.clone()
         };
         let summaries = |state: &StrategyState| -> Vec<Option<String>> {
@@ -297,10 +292,10 @@ mod tests {
         };
         let some = |text: &str| Some(text.to_owned());
         for (first, expected) in [
-            (past("1", 5, None), some("own")),
-            (past("1", 5, Some("late")), some("late")),
-            (past("1", 4, None), None),
-            (past("3", 5, None), None),
+            (past(1, 5, None), some("own")),
+            (past(1, 5, Some("late")), some("late")),
+            (past(1, 4, None), None),
+            (past(3, 5, None), None),
         ] {
             let mut state = own();
             assert!(state.adopt(&before, after(first)));
@@ -310,7 +305,7 @@ mod tests {
         let mut state = before.clone();
         state.start_session(None, Rest::from(5), at(1));
         let kept = state.chain.clone();
-        assert!(!state.adopt(&before, after(past("1", 5, Some("late")))));
+        assert!(!state.adopt(&before, after(past(1, 5, Some("late")))));
         assert_eq!((summaries(&state), state.chain), (vec![some("late")], kept));
     }
 
@@ -328,7 +323,7 @@ mod tests {
         assert_eq!(state.session_messages(2, 7), [5, 6]);
         let closed = state.closed_sessions();
         let (summary, spans) = ("one".to_owned(), vec![(0, 5)]);
-        assert_eq!(closed, [ClosedSession { id: "1".to_owned(), summary, spans }]);
+        assert_eq!(closed, [ClosedSession { number: 1, summary, spans }]);
         state.close_session(7, None, at(3));
         state.reopen_session(1, 9);
         assert_eq!(state.past_session(1), None);

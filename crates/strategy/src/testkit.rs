@@ -452,9 +452,12 @@ impl Rig {
         self.outcomes.iter().filter_map(fallback).collect()
     }
 
-    /// Bodies of the records of a kind.
-    pub(crate) fn records(&self, kind: &str) -> Vec<Json> {
-        let all = self.outcomes.iter().flat_map(|(_, outcome)| &outcome.records);
-        all.filter(|record| record.kind == kind).map(|record| record.body.clone()).collect()
+    /// GenCode's session file as it would be saved now.
+    pub(crate) fn session_file(&self) -> Json {
+        let files = |stage: &BuiltStage| stage.mechanism.stored(&self.context, &self.shared);
+        let [file] = &self.stages.iter().flat_map(files).collect::<Vec<_>>()[..] else {
+            panic!("one session, one file");
+        };
+        serde_json::from_slice(&file.content).unwrap()
     }
 }

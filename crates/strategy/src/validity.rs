@@ -113,7 +113,7 @@ mod tests {
         ] {
             let mut context = context(5);
             let also = hidden.iter().map(|&at| EntryId::message(at)).collect();
-            context.apply(Op::Hide { before: 0, except: Vec::new(), also }).unwrap();
+            context.apply(Op::Hide { before: 0, also }).unwrap();
             assert_eq!(pairs_are_whole(&context), found, "{hidden:?}");
             let mut pairs = Pairs::default();
             pairs.recheck_pairs(&context, 0..5);

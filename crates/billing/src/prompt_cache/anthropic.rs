@@ -132,11 +132,6 @@ impl PromptCache for Anthropic {
         Buckets::up_to(prompt.tokens(), read, hour, written)
     }
 
-    fn is_warm(&self, at: Timestamp) -> bool {
-        let newest = self.newest.and_then(|prefix| self.entries.get(&prefix));
-        newest.is_some_and(|entry| entry.lives(at))
-    }
-
     fn lose(&mut self, left: u64, shared: u64) {
         self.newest = None;
         self.bounds = Bounds::lost(left, shared);
@@ -268,9 +263,7 @@ mod tests {
         let after = |left, blocks: &str, last| {
             let mut cache = Anthropic::new(0);
             cache.request(&marked("pab", &plan), minutes(0));
-            assert!(cache.is_warm(minutes(1)));
             cache.lose(left, 0);
-            assert!(!cache.is_warm(minutes(1)), "nothing of its own is known to be there");
             // Written in another form, so that the old entry is not written anew.
             let read = cache.request(&marked("pxy", &plan), minutes(1)).read;
             (
@@ -345,9 +338,7 @@ mod tests {
         });
         cache.request(&prompt("z"), minutes(10));
         assert_eq!(cache.entries.len(), 1);
-        assert!(!cache.is_warm(minutes(10)));
         cache.renew(minutes(10));
-        assert!(cache.is_warm(minutes(15)));
         assert_eq!(one(&mut cache, 64, Life::Minutes5, minutes(15)).read, 1_000);
     }
 }

@@ -89,10 +89,6 @@ impl PromptCache for Automatic {
         Buckets::up_to(prompt.tokens(), read, read, read)
     }
 
-    fn is_warm(&self, at: Timestamp) -> bool {
-        self.bounds.most.is_none() && self.sent.is_warm(at, self.life)
-    }
-
     fn lose(&mut self, left: u64, shared: u64) {
         self.bounds = Bounds::lost(left, shared);
     }
@@ -193,12 +189,6 @@ impl Prefixes {
             let turns = self.turns;
             self.left.retain(|_, branch| branch.turn + KEPT > turns);
         }
-    }
-
-    /// Whether the newest prompt was used within `life`.
-    pub fn is_warm(&self, at: Timestamp, life: SignedDuration) -> bool {
-        let lives = |used: Timestamp| at.duration_since(used) <= life;
-        !self.newest.is_empty() && self.newest_at.is_some_and(lives)
     }
 
     /// Renews the newest prompt.
@@ -456,15 +446,10 @@ mod prefixes_tests {
     }
 
     #[test]
-    fn never_filled_prefixes_are_neither_warm_nor_complete() {
+    fn never_filled_prefixes_are_not_complete() {
         let mut sent = Prefixes::default();
-        assert!(!sent.is_warm(minutes(0), HALF_AN_HOUR) && !sent.ends_newest(0));
-        sent.renew(minutes(0));
-        assert!(!sent.is_warm(minutes(0), HALF_AN_HOUR));
+        assert!(!sent.ends_newest(0));
         sent.send(&prompt("ab"), minutes(0));
-        assert!(
-            sent.is_warm(minutes(30), HALF_AN_HOUR) && !sent.is_warm(minutes(31), HALF_AN_HOUR)
-        );
         assert!(sent.ends_newest(2) && !sent.ends_newest(1));
     }
 }

@@ -235,12 +235,6 @@ impl Blocks {
             }
         }
     }
-
-    /// All blocks from number `from` on, in order.
-    pub fn pieces(&self, from: usize) -> impl Iterator<Item = Piece> + '_ {
-        let first = self.place_of(from).unwrap_or(self.places);
-        (first..self.places).filter_map(|place| self.at(place))
-    }
 }
 
 impl Node {
@@ -350,8 +344,6 @@ mod tests {
                     blocks_before += 1;
                 }
             }
-            let there: Vec<Piece> = places.iter().flatten().map(|&c| piece(c)).collect();
-            prop_assert_eq!(blocks.pieces(0).collect::<Vec<_>>(), there);
             prop_assert_eq!(blocks.place_of(blocks_before), None);
         }
     }

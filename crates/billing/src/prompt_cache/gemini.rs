@@ -62,10 +62,6 @@ impl PromptCache for GeminiExplicit {
             (None, None) => Buckets::up_to(tokens, 0, 0, 0),
         }
     }
-
-    fn is_warm(&self, at: Timestamp) -> bool {
-        self.content.is_some_and(|content| at < content.expires)
-    }
 }
 
 #[cfg(test)]
@@ -118,10 +114,9 @@ mod tests {
     #[test]
     fn content_lasts_one_hour_unread_by_shorter_prompts() {
         let mut cache = GeminiExplicit::new(0);
-        assert!(!cache.is_warm(minutes(0)));
         cache.request(&marked("pqr", &[(2, Life::Hour)]), minutes(0));
-        assert!(cache.is_warm(minutes(59)) && !cache.is_warm(minutes(60)));
         assert_eq!(cache.request(&prompt("pq"), minutes(1)).read, 0);
-        assert_eq!(cache.request(&prompt("pqr"), minutes(1)).read, 3_000);
+        assert_eq!(cache.request(&prompt("pqr"), minutes(59)).read, 3_000);
+        assert_eq!(cache.request(&prompt("pqr"), minutes(60)).read, 0);
     }
 }

@@ -33,11 +33,6 @@ pub trait PromptCache: Send {
     /// Bills a prompt that is sent at this time. Times must not run backwards.
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets;
 
-    /// Whether the cache entries of the last request can still be read.
-    fn is_warm(&self, _at: Timestamp) -> bool {
-        false
-    }
-
     /// The cache is lost: the next request reads no more than the first `left`
     /// tokens of its prompt, and of these surely those among its first `shared`
     /// tokens, which other sessions keep alive.

@@ -86,11 +86,6 @@ impl PromptCache for OpenAiMarked {
         Buckets::up_to(prompt.tokens(), read, read, written)
     }
 
-    fn is_warm(&self, at: Timestamp) -> bool {
-        let lost = self.bounds.most.is_some();
-        !lost && self.entries.back().is_some_and(|entry| at.duration_since(entry.used) <= LIFE)
-    }
-
     fn lose(&mut self, left: u64, shared: u64) {
         self.bounds = Bounds::lost(left, shared);
     }

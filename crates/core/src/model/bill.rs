@@ -102,9 +102,6 @@ pub struct PromptBill {
 pub struct RequestBill {
     /// How the prompt of this request is billed.
     pub prompt: PromptBill,
-    /// Tokens that were sent before and are billed as new, because something
-    /// before them was edited or removed while the cache was warm.
-    pub rewritten: u64,
     /// The model whose prices apply: 0 is [`Bill::model`], others are in
     /// [`Bill::other_models`], counted from 1.
     #[serde(default, skip_serializing_if = "super::is_default")]

@@ -113,8 +113,6 @@ pub struct SaverRow {
     pub claimed_usd: Option<f64>,
     /// Tokens that the requests are smaller by; negative where they are larger.
     pub removed_tokens: i64,
-    /// Tokens that were sent before and billed as new after an edit of the saver.
-    pub rewritten_tokens: u64,
     /// Requests whose prompt does not begin with the one before, where that of the whole
     /// conversation does.
     pub cache_breaks: u64,

@@ -117,7 +117,6 @@ mod tests {
             claimed_tokens: Some(12_000),
             claimed_usd: None,
             removed_tokens: 9_000,
-            rewritten_tokens: 0,
             cache_breaks: 0,
             money: Ok(SaverSavings { full_usd: 2.0, usd: 2.5 }),
             added_ms: Some((40.0, 90.0)),

@@ -90,7 +90,7 @@ mod tests {
         let found = finder.call(SEARCH, "rum").await;
         let expected = ["They drank spirits.", "They sold rum barrels as wood."];
         assert_eq!(contents(found).unwrap(), expected);
-        assert!(finder.channel.tools()[0].description.contains("in meaning"));
+        assert!(finder.channel.spec.tools[0].description.contains("in meaning"));
         let spec = finder.channel.spec;
         assert!(spec.advice.contains("in meaning") && spec.takes_questions);
     }
@@ -115,6 +115,6 @@ mod tests {
         let search = Finder::new(Channel::new(spec("search"), &message), Some(&nobody));
         let found = search.call("search_messages", "Rum").await;
         assert_eq!(contents(found).unwrap(), ["Rum is dear."]);
-        assert!(search.channel.tools()[0].description.contains("letter for letter"));
+        assert!(search.channel.spec.tools[0].description.contains("letter for letter"));
     }
 }

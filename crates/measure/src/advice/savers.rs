@@ -64,7 +64,6 @@ impl Sum {
             claimed_tokens: None,
             claimed_usd: None,
             removed_tokens: 0,
-            rewritten_tokens: 0,
             cache_breaks: 0,
             money: Ok(SaverSavings::default()),
             added_ms: None,
@@ -89,9 +88,6 @@ impl Sum {
             row.removed_tokens += full.tokens_sent as i64 - own.tokens_sent as i64;
             row.cache_breaks += u64::from(own.cache_break && !full.cache_break);
         }
-        let bill = own.bills.iter().find(|bill| bill.billed_as == billed_as);
-        let requests = bill.into_iter().flat_map(|bill| bill.requests.iter().flatten());
-        row.rewritten_tokens += requests.map(|request| request.rewritten).sum::<u64>();
         if let Ok(sum) = &mut row.money {
             match money(own, full, facts, billed_as, prices) {
                 Ok(money) => *sum += money,
@@ -184,7 +180,7 @@ mod tests {
         let rows = rows(cells.concat(), &["a", "b"]);
         let [row] = &rows[..] else { panic!("{rows:?}") };
         assert_eq!((row.sessions, row.failed, row.requests), (2, 0, 4));
-        assert_eq!((row.removed_tokens, row.rewritten_tokens, row.cache_breaks), (400, 400, 2));
+        assert_eq!((row.removed_tokens, row.cache_breaks), (400, 2));
         assert_eq!((row.claimed_tokens, row.claimed_usd), (Some(1_800), Some(1.0)));
         assert_eq!(row.added_ms, Some((20.0, 30.0)));
         let read = ToolCut { results: 4, cut: 2, tokens_before: 1_000, tokens_after: 600 };

@@ -184,7 +184,7 @@ impl CellBuilder {
     /// Adds a bill with each request's uncached, read and written tokens.
     pub fn bill(mut self, billing_model: &str, model: &str, requests: &[(u64, u64, u64)]) -> Self {
         let billed = |&(uncached, read, write): &(u64, u64, u64)| {
-            Some(RequestBill { prompt: prompt(uncached, read, write), rewritten: 0, model: 0 })
+            Some(RequestBill { prompt: prompt(uncached, read, write), model: 0 })
         };
         self.rows.bills.push(Arc::new(Bill {
             billed_as: billing_model.into(),

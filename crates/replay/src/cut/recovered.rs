@@ -62,7 +62,7 @@ impl<'a> Searcher<'a> {
 
 /// Whether a search for the words near a fact returns a text that contains it.
 fn finds(part: &CutSegment, channel: &Channel<'_>, fact: u32) -> bool {
-    let Some(tool) = channel.tools().first() else { return false };
+    let Some(tool) = channel.spec.tools.first() else { return false };
     let words = spelt(part, fact);
     let queries = if channel.spec.takes_questions { vec![words.join(" ")] } else { words };
     let survival = &part.prepared.survival;
@@ -94,13 +94,13 @@ mod tests {
     fn closed_session_is_summary_at_its_first_message() {
         let closed = |spans: &[(u32, u32)]| {
             let spans = spans.to_vec();
-            let closed = ClosedSession { id: "s2".into(), summary: "So far.".into(), spans };
+            let closed = ClosedSession { number: 2, summary: "So far.".into(), spans };
             ArchivedSession::of(&closed, 0)
         };
         let found = closed(&[(3, 5), (7, 9)]);
         let Archived { message, role, source, content, .. } = &found.summary;
         assert_eq!((*message, *role, &**content), (3, Role::User, "So far."));
-        assert_eq!(source.as_deref(), Some("summary of session s2"));
+        assert_eq!(source.as_deref(), Some("summary of session 2"));
         assert_eq!(found.spans, [(3, 5), (7, 9)]);
         assert_eq!(closed(&[]).summary.message, 0);
     }

@@ -152,7 +152,7 @@ pub(super) fn bill(requests: &[RequestRow], compactions: &[CompactionRow]) -> Bi
         before = row.tokens_sent;
         let billed = Buckets { read, write: before - read, ..Buckets::default() };
         let prompt = PromptBill { billed };
-        Some(RequestBill { prompt, rewritten: 0, model: 0 })
+        Some(RequestBill { prompt, model: 0 })
     });
     let billed = billed.collect();
     let call = |(compaction, _)| CallBill {

@@ -27,7 +27,7 @@ impl Context {
         match op {
             Op::Recall(messages) => return self.recall(messages),
             Op::Fold { range, into, at } => return self.fold(range, into, at),
-            Op::Hide { before, except, also } => self.hide(Hidden { before, except, also })?,
+            Op::Hide { before, also } => self.hide(before, also)?,
             Op::EditResult(call, text) => self.edit_result(call, text)?,
             Op::Rewrite(message, text) => self.rewrite(message, text)?,
             Op::Preamble(text) => {
@@ -50,14 +50,12 @@ impl Context {
         self.slots.of(id).ok_or(OpError::UnknownEntry(id))
     }
 
-    fn hide(&mut self, Hidden { before, except, also }: Hidden) -> Result<(), OpError> {
-        for &id in except.iter().chain(&also) {
+    fn hide(&mut self, before: MessageIndex, mut also: Vec<EntryId>) -> Result<(), OpError> {
+        for &id in &also {
             self.known(id)?;
         }
-        let is_before = |id: &EntryId| id.index().is_some_and(|i| i < before);
-        let except = ascending(except.into_iter().filter(is_before).collect());
-        let also = ascending(also.into_iter().filter(|id| !is_before(id)).collect());
-        self.hidden.insert(self.stage, Hidden { before, except, also });
+        also.retain(|id| id.index().is_none_or(|index| index >= before));
+        self.hidden.insert(self.stage, Hidden { before, also: ascending(also) });
         self.all_hidden = Arc::new(AllHidden::by(&self.hidden));
         Ok(())
     }
@@ -215,7 +213,6 @@ impl Context {
     fn forget(&mut self, gone: &BTreeSet<EntryId>) {
         for hidden in self.hidden.values_mut() {
             hidden.also.retain(|id| !gone.contains(id));
-            hidden.except.retain(|id| !gone.contains(id));
         }
         if !self.hidden.is_empty() {
             self.all_hidden = Arc::new(AllHidden::by(&self.hidden));

@@ -4,8 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::Deserialize;
-
 use super::SentText;
 use recap_core::model::{Block, CallId, Message, MessageIndex, Role};
 use recap_core::tokens::Weight;
@@ -104,16 +102,13 @@ impl EntryId {
 }
 
 /// The position of the entries that replace folded ones (how-it-works §23).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InsertAt {
     /// After the preamble, and after older synthetic entries there.
-    #[default]
     Head,
     /// The position of the first covered entry.
     InPlace,
-    /// Directly after this entry; programs cannot name it.
-    #[serde(skip)]
+    /// Directly after this entry.
     Behind(EntryId),
     /// In the preamble, as the note of this name: the note carries what was
     /// folded, and takes over what a note of that name carried before.
@@ -123,13 +118,11 @@ pub enum InsertAt {
 /// The operations on a context. Their log is the ledger.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    /// Hide entries until the stage is run again: recorded messages before one,
-    /// with exceptions, and single entries.
+    /// Hide entries until the stage is run again: recorded messages before one, and single
+    /// entries.
     Hide {
         /// Hides recorded messages with a smaller index.
         before: MessageIndex,
-        /// Messages among them that are not hidden.
-        except: Vec<EntryId>,
         /// Other entries to hide.
         also: Vec<EntryId>,
     },
@@ -209,30 +202,17 @@ pub(super) struct Cover {
 pub(super) struct Hidden {
     /// Recorded messages with a smaller index are hidden.
     pub before: MessageIndex,
-    /// Entries among them that are not hidden, ascending.
-    pub except: Vec<EntryId>,
     /// Other entries that are hidden, ascending.
     pub also: Vec<EntryId>,
-}
-
-impl Hidden {
-    fn covers(&self, id: EntryId) -> bool {
-        match id.index() {
-            Some(index) if index < self.before => self.except.binary_search(&id).is_err(),
-            _ => self.also.binary_search(&id).is_ok(),
-        }
-    }
 }
 
 /// What all stages hide together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllHidden {
-    /// Recorded messages before this one are hidden, but for those in `shown`.
+    /// Recorded messages before this one are hidden.
     pub before: MessageIndex,
     /// Other entries that are hidden, ascending.
     pub by_name: Vec<EntryId>,
-    /// Recorded messages before `before` that no stage hides, ascending.
-    pub shown: Vec<EntryId>,
 }
 
 impl AllHidden {
@@ -240,28 +220,24 @@ impl AllHidden {
         let before = stages.values().map(|stage| stage.before).max().unwrap_or(0);
         let also = stages.values().flat_map(|stage| stage.also.iter().copied());
         let by_name = also.filter(|id| id.index().is_none_or(|index| index >= before));
-        let except = stages.values().flat_map(|stage| stage.except.iter().copied());
-        let shown = except.filter(|&id| !stages.values().any(|stage| stage.covers(id)));
-        Self { before, by_name: ascending(by_name.collect()), shown: ascending(shown.collect()) }
+        Self { before, by_name: ascending(by_name.collect()) }
     }
 
     /// Whether an entry is hidden.
     pub fn covers(&self, id: EntryId) -> bool {
         match id.index() {
-            Some(index) if index < self.before => self.shown.binary_search(&id).is_err(),
+            Some(index) if index < self.before => true,
             _ => self.by_name.binary_search(&id).is_ok(),
         }
     }
 
     /// The entries that one of both names and the other does not.
     pub fn named_otherwise<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = EntryId> + 'a {
-        let differing = |one: &'a [EntryId], other: &'a [EntryId]| {
-            let only = |of: &'a [EntryId], not: &'a [EntryId]| {
-                of.iter().copied().filter(move |id| not.binary_search(id).is_err())
-            };
-            only(one, other).chain(only(other, one))
+        let only = |of: &'a [EntryId], not: &'a [EntryId]| {
+            of.iter().copied().filter(move |id| not.binary_search(id).is_err())
         };
-        differing(&self.by_name, &other.by_name).chain(differing(&self.shown, &other.shown))
+        let (own, others) = (&self.by_name, &other.by_name);
+        only(own, others).chain(only(others, own))
     }
 }
 

@@ -32,8 +32,8 @@ fn states(context: &Context) -> String {
     (0..context.seen_count()).map(letter).collect()
 }
 
-fn ids(range: std::ops::Range<u32>) -> Vec<EntryId> {
-    range.map(EntryId::message).collect()
+fn ids(messages: impl IntoIterator<Item = u32>) -> Vec<EntryId> {
+    messages.into_iter().map(EntryId::message).collect()
 }
 
 fn fold(context: &mut Context, range: Vec<EntryId>, texts: &[&str], at: InsertAt) -> Vec<EntryId> {
@@ -69,7 +69,7 @@ fn rule_24_pair_covers_until_both_are_gone() {
 fn rule_24_hiding_ends_when_stage_begins_again() {
     let mut context = six();
     context.begin_stage(3);
-    context.apply(Op::Hide { before: 2, except: Vec::new(), also: ids(4..5) }).unwrap();
+    context.apply(Op::Hide { before: 2, also: ids(4..5) }).unwrap();
     assert_eq!(states(&context), "..VV.V");
     assert_eq!((context.message_count(), context.hides(3), context.hides(0)), (3, true, false));
     context.begin_stage(3);
@@ -78,20 +78,21 @@ fn rule_24_hiding_ends_when_stage_begins_again() {
 }
 
 #[test]
-fn excepted_messages_stay_unless_another_stage_hides_them() {
+fn stages_hide_what_any_of_them_hides() {
     let mut context = six();
     context.begin_stage(1);
-    // Message 5 is not before 4, so that there is nothing to except it from.
-    let except = vec![EntryId::message(0), EntryId::message(2), EntryId::message(5)];
-    context.apply(Op::Hide { before: 4, except, also: ids(5..6) }).unwrap();
-    assert_eq!(states(&context), "V.V.V.");
-    assert_eq!(context.visible().filter_map(EntryId::index).collect::<Vec<_>>(), [0, 2, 4]);
-    let shown: u64 = [0, 2, 4].map(|i| context.weight_of(EntryId::message(i)).tokens).iter().sum();
-    assert_eq!((context.messages_weight().tokens, context.oldest_sent()), (shown, 0));
+    // Message 2 is before 4, so that it is hidden anyway.
+    context.apply(Op::Hide { before: 4, also: ids([5, 2]) }).unwrap();
+    assert_eq!(states(&context), "....V.");
+    assert_eq!(context.visible().filter_map(EntryId::index).collect::<Vec<_>>(), [4]);
+    let shown = context.weight_of(EntryId::message(4)).tokens;
+    assert_eq!((context.messages_weight().tokens, context.oldest_sent()), (shown, 4));
     context.begin_stage(2);
-    context.apply(Op::Hide { before: 1, except: Vec::new(), also: Vec::new() }).unwrap();
-    assert_eq!(states(&context), "..V.V.");
-    assert_eq!((context.message_count(), context.oldest_sent()), (2, 2));
+    context.apply(Op::Hide { before: 1, also: ids([4]) }).unwrap();
+    assert_eq!(states(&context), "......");
+    context.begin_stage(1);
+    assert_eq!(states(&context), ".VVV.V");
+    assert_eq!((context.message_count(), context.oldest_sent()), (4, 1));
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn unknown_entries_and_calls_are_refused_without_change() {
     assert_eq!(refused, Err(OpError::UnknownEntry(gone)));
     let refused = context.apply(Op::EditResult(CallId(7), "x".into()));
     assert_eq!(refused, Err(OpError::UnknownCall(CallId(7))));
-    let refused = context.apply(Op::Hide { before: 0, except: Vec::new(), also: vec![gone] });
+    let refused = context.apply(Op::Hide { before: 0, also: vec![gone] });
     assert_eq!(refused, Err(OpError::UnknownEntry(gone)));
     assert_eq!((states(&context), context.messages_weight()), before);
 }

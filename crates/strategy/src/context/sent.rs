@@ -9,7 +9,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use rustc_hash::{FxHashSet, FxHasher};
+use rustc_hash::FxHasher;
 
 use super::Context;
 use super::entry::{AllHidden, EntryId, Note};
@@ -34,8 +34,6 @@ pub struct Sent {
     intact: usize,
     /// Whether the recorded system prompt changed since the last request.
     foreign: bool,
-    /// What changed since the last request.
-    moved: Moved,
     /// Position of the newest breakpoint of the last request.
     newest: Option<usize>,
 }
@@ -68,42 +66,6 @@ impl SeenNotes {
     }
 }
 
-/// Contents that were added to a prompt, and those that were removed.
-#[derive(Clone, Debug, Default)]
-struct Moved {
-    came: Vec<Piece>,
-    went: FxHashSet<u64>,
-    /// Whether blocks were replaced everywhere, so that the added ones must be determined.
-    all_over: bool,
-}
-
-impl Moved {
-    fn note(&mut self, old: Option<Piece>, new: Option<Piece>) {
-        self.went.extend(old.map(|piece| piece.content));
-        self.came.extend(new);
-    }
-
-    /// Tokens of the prompt's content that the last prompt did not contain anywhere.
-    fn new_tokens(&self, last: &Prompt, now: &Prompt, intact: usize) -> u64 {
-        if self.all_over {
-            let went: FxHashSet<u64> =
-                pieces_from(last, intact).map(|piece| piece.content).collect();
-            return new_among(pieces_from(now, intact), &went);
-        }
-        new_among(self.came.iter().copied(), &self.went)
-    }
-}
-
-fn new_among(pieces: impl Iterator<Item = Piece>, known: &FxHashSet<u64>) -> u64 {
-    pieces.filter(|piece| !known.contains(&piece.content)).map(|piece| piece.tokens).sum()
-}
-
-/// The blocks of a prompt from one on.
-fn pieces_from(prompt: &Prompt, from: usize) -> impl Iterator<Item = Piece> + '_ {
-    let in_body = from.saturating_sub(prompt.len() - prompt.body_len());
-    prompt.head().pieces(from).chain(prompt.body().pieces(in_body))
-}
-
 /// How a request's prompt differs from the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
@@ -112,8 +74,6 @@ pub struct Step {
     /// Whether that prefix is shorter than the prompt before for a reason other
     /// than a new system prompt in the recording.
     pub broken: bool,
-    /// Tokens that the prompt before contained as well, at any position.
-    pub carried: u64,
 }
 
 impl Sent {
@@ -158,9 +118,7 @@ impl Sent {
             stale.slots.into_iter().chain(hidden).for_each(|slot| self.update_slot(context, slot));
         }
         for slot in self.prompt.body().places()..context.slots.order().len() {
-            let piece = context.piece(slot);
-            self.moved.note(None, piece);
-            self.prompt.body_mut().push(piece);
+            self.prompt.body_mut().push(context.piece(slot));
         }
         self.intact = self.last.common(&self.prompt);
         self.foreign |= self.seen.preamble.is_some() && self.seen.system.1 != context.next_preamble;
@@ -175,16 +133,13 @@ impl Sent {
     /// Advances to the next request. `billed`: whether this one was sent
     /// completely, so that its breakpoints count.
     pub fn step(&mut self, billed: bool) -> Step {
-        let new = self.moved.new_tokens(&self.last, &self.prompt, self.intact);
         let step = Step {
             common_prefix: self.prompt.end(self.intact),
             broken: self.intact < self.last.len() && !self.foreign,
-            carried: self.prompt.tokens() - new,
         };
         self.last = self.prompt.clone();
         self.intact = self.last.len();
         self.foreign = false;
-        self.moved = Moved::default();
         if billed {
             self.newest = self.intact.checked_sub(1);
         }
@@ -241,12 +196,9 @@ impl Sent {
         if slot >= body.places() {
             return;
         }
-        let (old, new) = (body.at(slot), context.piece(slot));
-        if old != new {
+        let new = context.piece(slot);
+        if body.at(slot) != new {
             body.set(slot, new);
-            self.moved.note(old, new);
-            // Texts of strategies may occur at two positions.
-            self.moved.all_over |= context.slots.order()[slot].index().is_none();
         }
     }
 
@@ -275,7 +227,6 @@ impl Sent {
         let mut body = Blocks::default();
         (0..context.slots.order().len()).for_each(|slot| body.push(context.piece(slot)));
         *self.prompt.body_mut() = body;
-        self.moved.all_over = true;
     }
 
     /// Number of blocks by strategies before the recorded messages.
@@ -314,7 +265,6 @@ impl Sent {
         let mut pieces: Vec<_> = std::iter::once(rest).chain(newest).collect();
         pieces.reverse();
         for (place, piece) in (BASE + notes - added..).zip(pieces) {
-            self.moved.note(head.at(place), piece);
             if place < head.places() { head.set(place, piece) } else { head.push(piece) }
         }
         self.prompt.set_head(head);
@@ -334,8 +284,6 @@ impl Sent {
         let rest = preamble(hash(&3u8), hidden - global);
         base.into_iter().chain(notes).chain([rest]).for_each(|piece| head.push(piece));
         self.base = head.before(BASE);
-        self.prompt.head().pieces(0).for_each(|old| self.moved.note(Some(old), None));
-        head.pieces(0).for_each(|new| self.moved.note(None, Some(new)));
         self.prompt.set_head(head);
     }
 }
@@ -442,7 +390,7 @@ mod tests {
 
     fn hide(context: &mut Context, message: u32) {
         let also = vec![EntryId::message(message)];
-        context.apply(Op::Hide { before: 0, except: Vec::new(), also }).unwrap();
+        context.apply(Op::Hide { before: 0, also }).unwrap();
     }
 
     /// Reference §2: where each breakpoint of a strategy stands.
@@ -561,24 +509,24 @@ mod tests {
     }
 
     #[test]
-    fn note_behind_others_breaks_and_carries_what_follows() {
+    fn note_behind_others_breaks_what_follows() {
         let (mut context, mut sent) = (context(), Sent::new(Some(20)));
         sent.update(&mut context);
         let before = sent.prompt().tokens();
         let first = sent.step(true);
-        assert_eq!((first.common_prefix, first.broken, first.carried), (0, false, 0));
+        assert_eq!((first.common_prefix, first.broken), (0, false));
         let text = Some(" word word word".to_owned());
         context.apply(Op::Note { key: "o".to_owned(), text }).unwrap();
         sent.update(&mut context);
         let step = sent.step(true);
-        assert_eq!((step.common_prefix, step.broken, step.carried), (22, true, before));
+        assert_eq!((step.common_prefix, step.broken), (22, true));
         assert_eq!(sent.prompt().tokens(), before + 3);
         // Another text of the same size is another text.
         let text = Some(" world world world".to_owned());
         context.apply(Op::Note { key: "o".to_owned(), text }).unwrap();
         sent.update(&mut context);
         assert_eq!(sent.prompt().tokens(), before + 3);
-        assert_eq!(sent.step(true).carried, before);
+        assert!(sent.step(true).broken);
     }
 
     #[test]
@@ -605,30 +553,6 @@ mod tests {
         hide(&mut context, 1);
         sent.update(&mut context);
         assert!(sent.step(true).broken, "the strategy's own doing");
-    }
-
-    #[test]
-    fn text_that_stood_elsewhere_in_prompt_is_carried() {
-        let mut context = context();
-        let mut fold = |message, text: &str| {
-            let (range, into) =
-                (vec![EntryId::message(message)], vec![(Role::User, text.to_owned())]);
-            context.apply(Op::Fold { range, into, at: InsertAt::Head }).unwrap()[0]
-        };
-        let (other, _, again) =
-            (fold(2, " word"), fold(3, " world world"), fold(4, " world world"));
-        context
-            .apply(Op::Hide { before: 0, except: Vec::new(), also: vec![other, again] })
-            .unwrap();
-        let mut sent = Sent::new(None);
-        sent.update(&mut context);
-        let before = sent.prompt().tokens();
-        sent.step(true);
-        context.begin_stage(0);
-        sent.update(&mut context);
-        let step = sent.step(true);
-        assert_eq!(step.carried, before + 2, "only the other text is new");
-        assert_eq!(sent.prompt().tokens(), before + 2 + 1);
     }
 
     /// Breakpoints that a token saver sets stand in the place of those of the strategy.

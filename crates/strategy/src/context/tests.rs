@@ -214,7 +214,7 @@ fn every_strategy_written_text_has_its_own_number() {
     assert!(written(9, 3).is_empty());
     assert_eq!([1, 3].map(|id| context.written_text(id)), [None, Some(("three", true))]);
     assert_eq!(context.written_text(entry.0), Some(("sum", true)));
-    context.apply(Op::Hide { before: 0, except: Vec::new(), also: vec![entry] }).unwrap();
+    context.apply(Op::Hide { before: 0, also: vec![entry] }).unwrap();
     assert_eq!(context.written_text(entry.0), Some(("sum", false)));
     context.apply(Op::Evict(vec![entry])).unwrap();
     assert_eq!(context.written_text(entry.0), None);
@@ -253,7 +253,7 @@ fn every_edit_departure_and_return_is_a_change() {
         context.changes() - before
     };
     assert_eq!(changes(Op::EditResult(recap_core::model::CallId(0), "x".to_owned())), 1);
-    assert_eq!(changes(Op::Hide { before: 1, except: Vec::new(), also: Vec::new() }), 0);
+    assert_eq!(changes(Op::Hide { before: 1, also: Vec::new() }), 0);
     assert_eq!(changes(Op::Evict(vec![EntryId(0), EntryId(3)])), 2);
     assert_eq!(changes(Op::Recall(vec![0, 3, 4])), 2);
     let into = vec![(Role::User, "sum".to_owned())];

@@ -61,23 +61,20 @@ impl Context {
     /// visible entries, not on the hidden ones before them.
     pub fn visible(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
         let cut = self.cut();
-        let entries = self.in_front(cut).into_iter().map(|(_, id)| id);
-        let entries = entries.chain(self.slots.order()[cut..].iter().copied());
+        let entries =
+            self.in_front(cut).into_iter().chain(self.slots.order()[cut..].iter().copied());
         entries.filter(|&id| self.contains(id) && !self.is_hidden(id))
     }
 
-    /// Entries before the slot [`Context::cut`] that may still be sent, with
-    /// their slots, in order.
-    fn in_front(&self, cut: usize) -> Vec<(usize, EntryId)> {
-        let all = self.synthetic_live.iter().chain(&self.all_hidden.shown);
-        let slots = all.filter_map(|id| Some((self.slots.of(*id)?, *id)));
+    /// Strategies' entries before the slot [`Context::cut`], in order.
+    fn in_front(&self, cut: usize) -> Vec<EntryId> {
+        let slots = self.synthetic_live.iter().filter_map(|id| Some((self.slots.of(*id)?, *id)));
         let mut slots: Vec<(usize, EntryId)> = slots.filter(|(slot, _)| *slot < cut).collect();
         slots.sort_unstable();
-        slots
+        slots.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Slot before which every recorded message is hidden, but for
-    /// [`AllHidden::shown`].
+    /// Slot before which every recorded message is hidden.
     pub(super) fn cut(&self) -> usize {
         match self.all_hidden.before {
             0 => 0,
@@ -206,9 +203,7 @@ impl Context {
 
     /// The oldest recorded message that may be sent now; none before it is.
     pub fn oldest_sent(&self) -> MessageIndex {
-        let later = self.slots.next_stored(self.all_hidden.before);
-        let shown = self.all_hidden.shown.first().map(|id| id.0);
-        shown.into_iter().chain(later).min().unwrap_or(self.seen)
+        self.slots.next_stored(self.all_hidden.before).unwrap_or(self.seen)
     }
 
     /// Increases whenever an entry is edited or removed.
@@ -261,19 +256,11 @@ impl Context {
         if self.hidden.is_empty() {
             return self.total;
         }
-        let mut weight = self.total - self.hidden_weight_before(self.seen);
+        let mut weight = self.total - self.recorded_weight_before(self.all_hidden.before);
         for &id in &self.all_hidden.by_name {
             weight -= self.weight_of(id);
         }
         weight
-    }
-
-    /// Size of the recorded messages with a smaller index that are hidden, but
-    /// for [`AllHidden::by_name`].
-    pub(crate) fn hidden_weight_before(&self, message: MessageIndex) -> Weight {
-        let before = self.recorded_weight_before(message.min(self.all_hidden.before));
-        let shown = self.all_hidden.shown.iter().take_while(|id| id.0 < message);
-        shown.fold(before, |sum, &id| sum - self.weight_of(id))
     }
 
     /// Size of the stored recorded messages with a smaller index.
@@ -292,7 +279,8 @@ impl Context {
         let whole = self.synthetic_live.iter().fold(before, |sum, &id| sum + self.weight_of(id));
         let named = self.all_hidden.by_name.iter();
         let named = named.filter(|id| id.index().is_none_or(|index| index < message));
-        let sent = whole - self.hidden_weight_before(message);
+        let hidden = message.min(self.all_hidden.before);
+        let sent = whole - self.recorded_weight_before(hidden);
         named.fold(sent, |sum, &id| sum - self.weight_of(id))
     }
 

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::folding::set_note;
 use crate::context::{Context, EntryId, OpError};
 use crate::mechanism::StoredFile;
-use crate::state::StrategyState;
+use crate::state::{PastSession, StrategyState};
 use recap_core::model::MessageIndex;
 
 /// Recorded messages as they were, one a line, packed.
@@ -33,10 +33,10 @@ fn pack(context: &Context, messages: impl Iterator<Item = MessageIndex>) -> Vec<
     packed.finish().expect(never)
 }
 
-/// The id of the open session: they are numbered, so that the same run writes
-/// the same files.
-pub(super) fn current_session(shared: &StrategyState) -> String {
-    format!("session-{}", shared.sessions.len() + 1)
+/// The number of the open session, which names its files, so that the same run
+/// writes the same ones.
+pub(super) fn current_session(shared: &StrategyState) -> u32 {
+    shared.sessions.len() as u32 + 1
 }
 
 /// The agent that owns the files, as one part of a path.
@@ -66,24 +66,26 @@ impl TryFrom<String> for Agent {
 impl Agent {
     /// The archive of every closed session.
     pub(super) fn sessions(&self, context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
-        let archive = |id: &str, messages| self.archive(id, pack(context, messages));
-        shared.sessions.iter().map(|past| archive(&past.id, past.from..past.to)).collect()
+        let archive =
+            |past: &PastSession| self.archive(past.number, "", pack(context, past.from..past.to));
+        shared.sessions.iter().map(archive).collect()
     }
 
     /// The partial archive of a session's `number`th compaction.
     pub(super) fn part(
         &self,
         context: &Context,
-        session: &str,
+        session: u32,
         number: u32,
         messages: &[MessageIndex],
     ) -> StoredFile {
         let content = pack(context, messages.iter().copied());
-        self.archive(&format!("{session}-part{number}"), content)
+        self.archive(session, &format!("-part{number}"), content)
     }
 
-    fn archive(&self, name: &str, content: Vec<u8>) -> StoredFile {
-        StoredFile { path: format!("agents/{}/sessions/{name}.jsonl.gz", self.0), content }
+    fn archive(&self, session: u32, part: &str, content: Vec<u8>) -> StoredFile {
+        let path = format!("agents/{}/sessions/session-{session}{part}.jsonl.gz", self.0);
+        StoredFile { path, content }
     }
 
     /// The daily memory files.
@@ -111,7 +113,7 @@ type Days = BTreeMap<String, Vec<String>>;
 /// The memory files at one moment.
 pub(super) struct Memories {
     /// The current day, as `YYYY-MM-DD`.
-    pub day: String,
+    day: String,
     yesterday: Option<String>,
     header: String,
 }
@@ -143,24 +145,22 @@ impl Memories {
     }
 
     /// Appends under one header what the day's file, which the model was shown,
-    /// does not contain yet; returns what was added. What an older file contains
-    /// is recorded anew: it leaves the prompts before this day's.
-    pub(super) fn record(&self, days: &mut Days, found: Vec<String>) -> Vec<String> {
+    /// does not contain yet. What an older file contains is recorded anew: it
+    /// leaves the prompts before this day's.
+    pub(super) fn record(&self, days: &mut Days, mut found: Vec<String>) {
         let mut known: BTreeSet<String> =
             self.known(days).iter().map(|memory| normalised(memory)).collect();
-        let mut added = found;
-        added.retain(|memory| {
+        found.retain(|memory| {
             let key = normalised(memory);
             !key.is_empty() && known.insert(key)
         });
-        if !added.is_empty() {
+        if !found.is_empty() {
             let lines = days.entry(self.day.clone()).or_default();
             if lines.last() != Some(&self.header) {
                 lines.push(self.header.clone());
             }
-            lines.extend(added.iter().map(|memory| format!("- {}", one_line(memory))));
+            lines.extend(found.iter().map(|memory| format!("- {}", one_line(memory))));
         }
-        added
     }
 
     /// Puts yesterday's and today's files into the system prompt.
@@ -229,12 +229,11 @@ mod tests {
     #[test]
     fn sessions_are_numbered_from_one() {
         let mut shared = StrategyState::default();
-        assert_eq!(current_session(&shared), "session-1");
+        assert_eq!(current_session(&shared), 1);
         let closed = "2026-01-18T14:30:00Z".parse().unwrap();
-        let (id, summary) = (current_session(&shared), None);
-        let past = crate::state::PastSession { id, from: 0, to: 3, summary, closed };
+        let past = PastSession { number: 1, from: 0, to: 3, summary: None, closed };
         shared.sessions.push(past);
-        assert_eq!(current_session(&shared), "session-2");
+        assert_eq!(current_session(&shared), 2);
     }
 
     fn at(time: &str) -> Memories {
@@ -279,13 +278,13 @@ mod tests {
         let mut days = Days::new();
         at("2026-01-17T10:00:00Z").record(&mut days, facts(&["Uses pnpm, not npm."]));
         let found = facts(&["Likes C++", "Likes C#", "likes c++!"]);
-        let added = at("2026-01-18T10:00:00Z").record(&mut days, found);
-        assert_eq!(added, facts(&["Likes C++", "Likes C#"]));
-        assert!(at("2026-01-18T11:00:00Z").record(&mut days, facts(&["Likes C#."])).is_empty());
+        at("2026-01-18T10:00:00Z").record(&mut days, found);
+        assert_eq!(days["2026-01-18"][1..], ["- Likes C++", "- Likes C#"]);
+        at("2026-01-18T11:00:00Z").record(&mut days, facts(&["Likes C#."]));
         assert_eq!(days["2026-01-18"].len(), 3, "no header without a memory");
         // Another day's file does not count.
-        let again = at("2026-01-18T12:00:00Z").record(&mut days, facts(&["uses PNPM not npm"]));
-        assert_eq!(again, facts(&["uses PNPM not npm"]));
+        at("2026-01-18T12:00:00Z").record(&mut days, facts(&["uses PNPM not npm"]));
+        assert_eq!(days["2026-01-18"][4..], ["- uses PNPM not npm"]);
     }
 
     /// Seed 004: today's and yesterday's notes

@@ -11,14 +11,13 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::archive::{self, Agent, Memories};
 use super::folding::{kept_from, task_messages};
 use crate::compactor::{Asked, CompactorError, Digest, MESSAGES, Task, TaskMessage};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
-    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
+    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
     StoredFile, Work,
 };
 use crate::prompt::Prompt;
@@ -63,12 +62,11 @@ struct ChunkedSummary {
     /// Images among all the messages of this session that were compacted so far.
     images: u32,
     /// The recorded messages that each compaction took out of the context, with their session.
-    parts: Vec<(String, Vec<MessageIndex>)>,
+    parts: Vec<(u32, Vec<MessageIndex>)>,
 }
 
 /// The result of a tier.
 struct Summarised {
-    tier: u8,
     text: String,
     memories: Vec<String>,
     /// Why the tier before failed.
@@ -131,13 +129,13 @@ impl ChunkedSummary {
     /// The three tiers, each only if the one before failed. Errors contain the reasons.
     async fn summarise(&self, chunks: &[Chunk], known: &[String], host: &Host<'_>) -> Summarised {
         let first = match self.pass(chunks, known, false, host).await {
-            Ok((text, memories)) => return Summarised { tier: 1, text, memories, fallback: None },
+            Ok((text, memories)) => return Summarised { text, memories, fallback: None },
             Err(error) => error,
         };
         let second = match self.pass(chunks, known, true, host).await {
             Ok((text, memories)) => {
                 let fallback = Some(Fallback::new("tier 2", first));
-                return Summarised { tier: 2, text, memories, fallback };
+                return Summarised { text, memories, fallback };
             }
             Err(error) => error,
         };
@@ -147,7 +145,7 @@ impl ChunkedSummary {
              Summary unavailable due to size limits.]"
         );
         let fallback = Some(Fallback::new("tier 3", second));
-        Summarised { tier: 3, text, memories: Vec::new(), fallback }
+        Summarised { text, memories: Vec::new(), fallback }
     }
 
     /// Archives the messages that a compaction removes. A session that was
@@ -174,13 +172,6 @@ impl ChunkedSummary {
     }
 }
 
-/// The record of an archive: ids of the recorded messages, the tier, images.
-fn record(context: &Context, old: &[EntryId], tier: u8, images: u32) -> Record {
-    let ids: Vec<&str> =
-        old.iter().filter_map(|&id| Some(context.original(id)?.id.as_str())).collect();
-    Record::new("archive", json!({"messages": ids, "tier": tier, "images": images}))
-}
-
 #[async_trait]
 impl Mechanism for ChunkedSummary {
     fn prepare(&mut self, work: Work<'_>) -> Result<(), MechanismError> {
@@ -201,17 +192,12 @@ impl Mechanism for ChunkedSummary {
         let images = chunks.iter().flat_map(|c| &c.messages).map(|m| m.images).sum::<u32>();
         let summarised = self.summarise(&chunks, &known, host).await;
         self.archive(shared, &old, images);
-        outcome.records.push(record(context, &old, summarised.tier, images));
         shared.boundary = old.iter().filter_map(|id| id.index()).max().or(shared.boundary);
         let into = vec![(Role::User, self.text(&summarised))];
         outcome.fallback = summarised.fallback;
         context.apply(Op::Fold { range: old, into, at: InsertAt::Head })?;
-        let added = clock.record(&mut shared.memories, summarised.memories);
-        if !added.is_empty() {
-            let body = json!({"day": clock.day, "memories": added});
-            outcome.records.push(Record::new("memory", body));
-            clock.show(context, &shared.memories)?;
-        }
+        clock.record(&mut shared.memories, summarised.memories);
+        clock.show(context, &shared.memories)?;
         Ok(outcome)
     }
 
@@ -221,7 +207,7 @@ impl Mechanism for ChunkedSummary {
         for (at, (session, messages)) in self.parts.iter().enumerate() {
             let goes_on = at > 0 && self.parts[at - 1].0 == *session;
             number = if goes_on { number + 1 } else { 1 };
-            files.push(self.agent.part(context, session, number, messages));
+            files.push(self.agent.part(context, *session, number, messages));
         }
         files
     }
@@ -471,7 +457,7 @@ mod tests {
             let mut rig =
                 Rig::new("gsv", &overrides, window, oversized(), Scripted::failing_at([1]));
             rig.finish();
-            assert_eq!(rig.records("archive")[0]["tier"], 2);
+            assert_eq!(rig.fallbacks(), [(1, "tier 2".to_owned())]);
             assert_eq!(
                 rig.sent()[0].1.contains("[Messages skipped as too large"),
                 skipped,
@@ -515,7 +501,7 @@ mod tests {
         let mut rig = rig(oversized(), Arc::clone(&compactor));
         rig.finish();
         assert_eq!(compactor.tasks().len(), 3);
-        assert_eq!(rig.records("archive")[0]["tier"], 1);
+        assert!(rig.fallbacks().is_empty());
     }
 
     /// Seed 004: tier 2 skips oversized chunks
@@ -531,8 +517,8 @@ mod tests {
         let expected = "summary 2 summary 3\n\n[Messages skipped as too large to summarize: 1.]";
         assert_eq!(rig.sent()[0].1, format!("{MARKER}\n\n{expected}"));
         assert_eq!(rig.fallbacks(), [(0, "tier 2".to_owned())]);
-        assert_eq!(rig.records("archive")[0]["tier"], 2);
-        assert_eq!(rig.records("memory")[0]["memories"], json!(["memory 2", "memory 3"]));
+        let memories = &rig.notes()["daily-memory"];
+        assert!(memories.ends_with(")\n- memory 2\n- memory 3"), "{memories}");
     }
 
     /// Seed 004: tier 3: the plain-text placeholder with the count
@@ -543,7 +529,6 @@ mod tests {
         let sentence = "[Context contained 3 messages that were compacted. Summary unavailable due to size limits.]";
         assert_eq!(rig.sent()[0].1, format!("{MARKER}\n\n{sentence}"));
         assert_eq!(rig.fallbacks(), [(0, "tier 3".to_owned())]);
-        assert_eq!(rig.records("archive")[0]["tier"], 3);
         assert!(rig.shared.memories.is_empty());
         assert_eq!(rig.ledger(), "fffv");
     }
@@ -562,8 +547,9 @@ mod tests {
         ] {
             let mut rig = rig(users(7), Scripted::failing_at(failing.clone()));
             rig.finish();
-            assert_eq!(rig.records("archive")[0]["tier"], tiers, "{failing:?}");
-            assert_eq!(rig.fallbacks().len(), usize::from(tiers > 1), "{failing:?}");
+            let fell_back: Vec<_> =
+                (tiers > 1).then(|| (0, format!("tier {tiers}"))).into_iter().collect();
+            assert_eq!(rig.fallbacks(), fell_back, "{failing:?}");
             assert_eq!(rig.ledger(), "ffffffv", "{failing:?}");
         }
     }
@@ -578,7 +564,6 @@ mod tests {
         assert!(rig.ledger().starts_with("ffff"), "{}", rig.ledger());
         let text = &rig.sent()[0].1;
         assert!(text.contains("[Images in the compacted messages: 3."), "{text}");
-        assert_eq!(rig.records("archive")[0]["images"], 3);
     }
 
     /// Seed 004: the old summary counts as old text
@@ -621,16 +606,5 @@ mod tests {
             rig.prepare();
             assert_eq!(rig.notes().contains_key("daily-memory"), loaded);
         }
-    }
-
-    /// Seed 004: old messages are archived
-    #[test]
-    fn the_archive_names_the_folded_messages() {
-        let mut rig = rig(users(3), Scripted::failing_at([]));
-        rig.finish();
-        assert_eq!(
-            rig.records("archive"),
-            [json!({"messages": ["m0", "m1"], "tier": 1, "images": 0})]
-        );
     }
 }

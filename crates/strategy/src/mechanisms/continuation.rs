@@ -8,14 +8,13 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::folding::{Cuts, Request, headings, live, recorded_before, task_messages};
-use super::gencode_session::{Summary, counts, extract, session_file, stats};
+use super::gencode_session::{Summary, extract, session_file};
 use crate::compactor::{Asked, CompactorError, MESSAGES, Task};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
-    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
+    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
     StoredFile, Work,
 };
 use crate::prompt::Prompt;
@@ -175,11 +174,8 @@ impl Mechanism for Continuation {
         let summary = self.summary(context, host, &range, content);
         shared.boundary = range.last().and_then(|id| id.index());
         self.place(context, range, &summary.content)?;
-        let written = Record::new("summary", json!(summary));
         self.summaries.push(summary);
-        let stats = stats(counts(context), self.summaries.len());
-        let records = vec![written, Record::new("stats", stats)];
-        Ok(Outcome { records, ..Outcome::default() })
+        Ok(Outcome::default())
     }
 
     /// The session file, as GenCode's example shows it.
@@ -196,6 +192,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use crate::compactor::{Asked, Live, Task};
+    use crate::mechanisms::compression_stats;
     use crate::testkit::{OffShape, Rig, Scripted, Talk, words};
     use recap_core::model::Role;
 
@@ -209,6 +206,11 @@ mod tests {
         (0..count).fold(Talk::new("S"), |talk, at| {
             if at % 2 == 0 { talk.user(&words(100)) } else { talk.assistant(&words(100)) }
         })
+    }
+
+    /// `session.summaries`.
+    fn summaries_of(rig: &Rig) -> Vec<Json> {
+        rig.session_file()["summaries"].as_array().unwrap().clone()
     }
 
     fn rig(talk: Talk, overrides: &[(&str, &str)], compactor: Arc<Scripted>) -> Rig {
@@ -272,7 +274,7 @@ mod tests {
             // The range starts after the last summary: each counts its own.
             assert!(sent[summaries - 1].1.starts_with("[Earlier conversation - 4 messages"));
             let ranges: Vec<Json> =
-                rig.records("summary").iter().map(|s| s["coveringMessages"].clone()).collect();
+                summaries_of(&rig).iter().map(|s| s["coveringMessages"].clone()).collect();
             assert_eq!(ranges, [json!([1, 4]), json!([5, 8])], "{strategy}");
         }
     }
@@ -436,7 +438,7 @@ Be technical and specific. Use structured bullet points.";
     fn extraction_is_in_record_but_not_in_context() {
         let mut rig = rig(work(), &[], Scripted::failing_at([]));
         rig.finish();
-        let summary = &rig.records("summary")[0];
+        let summary = &summaries_of(&rig)[0];
         assert_eq!(
             summary["filesModified"],
             json!([
@@ -466,7 +468,7 @@ Be technical and specific. Use structured bullet points.";
     fn the_summary_record_has_the_seeds_fields() {
         let mut rig = rig(turns(14), &[], Scripted::failing_at([]));
         rig.finish();
-        let summary = &rig.records("summary")[0];
+        let summary = &summaries_of(&rig)[0];
         // 14:30 and 13 minutes: the message at which it happened.
         assert_eq!(summary["generatedAt"], "2026-01-18T14:43:00Z");
         let id = summary["id"].as_str().unwrap();
@@ -483,7 +485,7 @@ Be technical and specific. Use structured bullet points.";
     fn the_compression_ratio_is_active_over_total_messages() {
         let mut rig = rig(turns(14), &[], Scripted::failing_at([]));
         rig.finish();
-        let stats = &rig.records("stats")[0];
+        let stats = compression_stats(&rig.session_file());
         // Of 14 messages and the system prompt, that, the summary and ten are left.
         assert_eq!(stats["totalMessages"], 15);
         assert_eq!(stats["activeMessages"], 12);
@@ -500,7 +502,7 @@ Be technical and specific. Use structured bullet points.";
             rig.finish();
             assert!(compactor.tasks().len() >= 4, "a failed one is tried again");
             assert_eq!(rig.fallbacks(), [(0, "none".to_owned())], "call {failing}");
-            assert_eq!(rig.records("summary").len(), compactor.tasks().len() - 1);
+            assert_eq!(summaries_of(&rig).len(), compactor.tasks().len() - 1);
             assert!(rig.ledger().ends_with("vvvvvvvvvv"));
         }
     }
@@ -520,7 +522,7 @@ Be technical and specific. Use structured bullet points.";
         let run = || {
             let mut rig = rig(turns(30), &[], Scripted::failing_at([]));
             rig.finish();
-            rig.records("summary")
+            summaries_of(&rig)
         };
         assert_eq!(run(), run());
         let ids: std::collections::BTreeSet<String> =

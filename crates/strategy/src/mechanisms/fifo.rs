@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::context::{Context, EntryId, Op};
 use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 use recap_core::model::{MessageIndex, Role};
-use recap_core::tokens::{Weight, WeightTree};
+use recap_core::tokens::Weight;
 
 /// Hides the oldest messages.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -27,12 +27,9 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fifo {
-    /// Whether the first user message always stays.
-    #[serde(default)]
-    keep_first_user: bool,
-    /// Computed at the first run.
+    /// For each call of the recording, the last message that answers it or one before it.
     #[serde(skip)]
-    groups: Option<Groups>,
+    furthest: Vec<MessageIndex>,
 }
 
 #[async_trait]
@@ -45,50 +42,55 @@ impl Mechanism for Fifo {
         let Some(newest) = newest.filter(|_| excess > 0) else {
             return Ok(Outcome::default());
         };
-        let groups = self.groups.take().filter(|groups| groups.changes == context.changes());
-        let mut groups = groups.unwrap_or_else(|| Groups::new(context));
-        groups.read_on(context);
-        let kept = self.kept(context, newest);
+        if self.furthest.is_empty() {
+            let results = context.recording().calls.iter().map(|call| call.result.unwrap_or(0));
+            let furthest = results.scan(0, |most, result| {
+                *most = result.max(*most);
+                Some(*most)
+            });
+            self.furthest = furthest.collect();
+        }
+        let first_kept = group(context, newest);
+        let kept = kept(context, first_kept);
         let stays = kept.iter().copied().chain(hidden(context));
-        let stays = Sums::new(stays.map(|index| (group(context, index), weight(context, index))));
+        let stays: Vec<(MessageIndex, Weight)> =
+            stays.map(|index| (group(context, index), weight(context, index))).collect();
         let from = context.all_hidden().before;
-        let unsent = context.hidden_weight_before(from);
-        let freed = |cut| host.size(groups.before(cut) - unsent - stays.before(cut));
+        let unsent = context.recorded_weight_before(from);
+        let freed = |cut| {
+            let groups = context.recorded_weight_before(cut) + self.behind(context, cut);
+            let stays = stays.iter().filter(|(group, _)| *group < cut);
+            host.size(stays.fold(groups - unsent, |rest, (_, weight)| rest - *weight))
+        };
         let before = first_that(from..newest.max(from), |cut| freed(cut) >= excess);
-        // Results after the cut are dropped with their call.
+        // What stands between the newest message and its call is dropped by name, and results
+        // after the cut with their call.
         let leaves = |index: &MessageIndex| {
             group(context, *index) < before
                 && context.contains(EntryId::message(*index))
                 && !kept.contains(index)
         };
-        let results = groups.results_after(context, before).into_iter();
-        let mut also: Vec<EntryId> = results.filter(leaves).map(EntryId::message).collect();
-        let except: Vec<EntryId> = kept.iter().copied().map(EntryId::message).collect();
-        context.apply(Op::Hide { before, except: except.clone(), also: also.clone() })?;
+        let results = self.results_after(context, before);
+        let named = (first_kept..before).chain(results).filter(leaves);
+        let mut also: Vec<EntryId> = named.map(EntryId::message).collect();
+        let before = before.min(first_kept);
+        context.apply(Op::Hide { before, also: also.clone() })?;
         if let Some(answer) = doubled_answer(context) {
             also.push(answer);
-            context.apply(Op::Hide { before, except, also })?;
+            context.apply(Op::Hide { before, also })?;
         }
-        self.groups = Some(groups);
         Ok(Outcome::default())
     }
 }
 
-impl Fifo {
-    /// Messages that always stay: the newest with its group, and the first user
-    /// message where the strategy says so. What an earlier stage hides is not
-    /// shown again.
-    fn kept(&self, context: &Context, newest: MessageIndex) -> BTreeSet<MessageIndex> {
-        let group = group(context, newest);
-        let results = context.recording().calls_in(group).iter().filter_map(|call| call.result);
-        let first = context.exchanges().first().filter(|_| self.keep_first_user);
-        let kept = [group, newest].into_iter().chain(results).chain(first.copied());
-        let is_sent = |index: &MessageIndex| {
-            let id = EntryId::message(*index);
-            context.contains(id) && !context.is_hidden(id)
-        };
-        kept.filter(is_sent).collect()
-    }
+/// The messages of the newest group, which stay. What an earlier stage hides is not shown again.
+fn kept(context: &Context, group: MessageIndex) -> BTreeSet<MessageIndex> {
+    let results = context.recording().calls_in(group).iter().filter_map(|call| call.result);
+    let is_sent = |index: &MessageIndex| {
+        let id = EntryId::message(*index);
+        context.contains(id) && !context.is_hidden(id)
+    };
+    [group].into_iter().chain(results).filter(is_sent).collect()
 }
 
 /// The answer of a synthetic pair, if the first recorded message that is sent
@@ -114,37 +116,7 @@ fn group(context: &Context, index: MessageIndex) -> MessageIndex {
     stands.map_or(index, |call| call.message)
 }
 
-/// The size of each group, stored at the message with which it is dropped. New
-/// messages are added; only an edit or a fold makes it be computed again.
-#[derive(Clone)]
-struct Groups {
-    weights: WeightTree,
-    /// For each call, the last message that answers it or one before it.
-    furthest: Vec<MessageIndex>,
-    /// The state of the context for which this was computed.
-    changes: u64,
-}
-
-impl Groups {
-    fn new(context: &Context) -> Self {
-        Self { weights: WeightTree::default(), furthest: Vec::new(), changes: context.changes() }
-    }
-
-    /// Adds the messages that were appended since the last run.
-    fn read_on(&mut self, context: &Context) {
-        for index in self.weights.count() as MessageIndex..context.seen_count() {
-            self.weights.push(Weight::default());
-            if context.contains(EntryId::message(index)) {
-                let at = group(context, index) as usize;
-                self.weights.change(at, Weight::default(), weight(context, index));
-            }
-            for call in context.recording().calls_in(index) {
-                let before = self.furthest.last().copied().unwrap_or(0);
-                self.furthest.push(before.max(call.result.unwrap_or(0)));
-            }
-        }
-    }
-
+impl Fifo {
     /// Results after a cut whose call is before it, those to come included.
     fn results_after(&self, context: &Context, cut: MessageIndex) -> Vec<MessageIndex> {
         let calls = &context.recording().calls;
@@ -154,9 +126,13 @@ impl Groups {
         results.filter(|&result| result >= cut).collect()
     }
 
-    /// Size of the groups that a cut before a message drops.
-    fn before(&self, cut: MessageIndex) -> Weight {
-        self.weights.prefix(cut as usize)
+    /// Size of the stored messages after a cut that are dropped with one before it.
+    fn behind(&self, context: &Context, cut: MessageIndex) -> Weight {
+        let results = self.results_after(context, cut).into_iter();
+        let goes = |index: &MessageIndex| {
+            context.contains(EntryId::message(*index)) && group(context, *index) < cut
+        };
+        results.filter(goes).fold(Weight::default(), |sum, index| sum + weight(context, index))
     }
 }
 
@@ -183,26 +159,4 @@ fn hidden(context: &Context) -> impl Iterator<Item = MessageIndex> {
 
 fn weight(context: &Context, index: MessageIndex) -> Weight {
     context.weight_of(EntryId::message(index))
-}
-
-/// Sizes, by the message with which each is dropped.
-struct Sums(Vec<(MessageIndex, Weight)>);
-
-impl Sums {
-    fn new(sizes: impl Iterator<Item = (MessageIndex, Weight)>) -> Self {
-        let mut sums: Vec<_> = sizes.collect();
-        sums.sort_unstable_by_key(|(at, _)| *at);
-        let mut sum = Weight::default();
-        for (_, weight) in &mut sums {
-            sum += *weight;
-            *weight = sum;
-        }
-        Self(sums)
-    }
-
-    /// The sum of the sizes before a cut.
-    fn before(&self, cut: MessageIndex) -> Weight {
-        let count = self.0.partition_point(|(at, _)| *at < cut);
-        count.checked_sub(1).map_or(Weight::default(), |last| self.0[last].1)
-    }
 }

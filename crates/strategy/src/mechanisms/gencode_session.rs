@@ -50,33 +50,23 @@ pub(super) fn session_file(
     let system = json!({"role": "system", "content": context.head()});
     let active = context.stored().filter_map(|id| message(context, shared, id));
     let messages: Vec<Json> = [system].into_iter().chain(active).collect();
-    let (active, total) = counts(context);
     json!({
         "metadata": {
             "id": context.recording().session.id,
             "title": title(context),
-            "messageCount": active,
-            "fullMessageCount": total,
+            "messageCount": context.stored().count() + 1,
+            "fullMessageCount": context.seen_count() + 1,
         },
         "messages": messages,
         "summaries": summaries,
     })
 }
 
-/// The number of active messages, and of all, the system prompt included.
-pub(super) fn counts(context: &Context) -> (u64, u64) {
-    (context.stored().count() as u64 + 1, u64::from(context.seen_count()) + 1)
-}
-
 /// `getCompressionStats()` of a session file: the counts of its head, the system prompt included.
 pub fn compression_stats(session: &Json) -> Json {
     let count = |name: &str| session["metadata"][name].as_u64().unwrap_or_default();
+    let (active, total) = (count("messageCount"), count("fullMessageCount"));
     let summaries = session["summaries"].as_array().map_or(0, Vec::len);
-    stats((count("messageCount"), count("fullMessageCount")), summaries)
-}
-
-/// The same, of the counts themselves.
-pub(super) fn stats((active, total): (u64, u64), summaries: usize) -> Json {
     let ratio = if total == 0 { 1.0 } else { active as f64 / total as f64 };
     json!({
         "totalMessages": total,

@@ -22,11 +22,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     name: "id-list",
     summary: "Sends the last N messages and a list of every identifier: what can be gamed",
     is_view: true,
-    build: |build| {
-        let Parameters { last, neighbours } = build.read()?;
-        let (listed, messages) = Default::default();
-        Ok(Box::new(IdList { last, neighbours, listed, through: 0, messages }))
-    },
+    build: |build| Ok(Box::new(build.read::<IdList>()?)),
     ..MechanismSpec::PLAIN
 };
 
@@ -34,25 +30,22 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 /// as far as the exam searches for words that support it (reference §4).
 const RADIUS: usize = 150;
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct IdList {
     last: u32,
     /// Number of words that follow each identifier in the list.
     #[serde(default)]
     neighbours: usize,
-}
-
-#[derive(Clone)]
-struct IdList {
-    last: u32,
-    neighbours: usize,
     /// Hashes of the identifiers that are listed: 64 bits, so that two of one session share one
     /// with a chance below one in a billion.
+    #[serde(skip)]
     listed: FxHashSet<u64>,
     /// Messages before this one are listed.
+    #[serde(skip)]
     through: MessageIndex,
     /// For each word, by its hash, the number of past messages that contain it.
+    #[serde(skip)]
     messages: FxHashMap<u64, u32>,
 }
 
@@ -118,7 +111,7 @@ impl Mechanism for IdList {
         self.read_on(context)?;
         let before = context.seen_count().saturating_sub(self.last);
         let also = orphans(context, before);
-        context.apply(Op::Hide { before, except: Vec::new(), also })?;
+        context.apply(Op::Hide { before, also })?;
         Ok(Outcome::default())
     }
 }

@@ -13,11 +13,10 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::context::{Context, EntryId, Op};
 use crate::mechanism::{
-    Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record, Work,
+    Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Work,
 };
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
@@ -221,24 +220,20 @@ impl Mask {
 impl Mechanism for Mask {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         let Work { context, shared, host } = work;
-        let mut outcome = Outcome::default();
         let old = self.old(context, host);
         let saved: u64 = old.iter().map(|masked| masked.saves).sum();
         let Some(newest) = old.first().and_then(|masked| masked.id.index()) else {
-            return Ok(outcome);
+            return Ok(Outcome::default());
         };
         if saved < self.parameters.minimum_saving {
-            return Ok(outcome);
+            return Ok(Outcome::default());
         }
-        let count = old.len();
         Self::apply(context, shared, old)?;
         if !self.parameters.fill {
             // Older results were masked with it, or always stay.
             self.settled = newest + 1;
         }
-        let body = json!({"count": count, "tokensSaved": saved});
-        outcome.records.push(Record::new("mask", body));
-        Ok(outcome)
+        Ok(Outcome::default())
     }
 }
 
@@ -285,7 +280,7 @@ pub(super) fn clipped(text: &str, clip: Clip, marker: &str) -> Option<String> {
 mod tests {
     use std::sync::Arc;
 
-    use serde_json::{Value as Json, json};
+    use serde_json::json;
 
     use super::*;
     use crate::testkit::{Rig, Scripted, Talk, words};
@@ -404,7 +399,6 @@ mod tests {
         // The 9 became one token when the 8 came; 2 + 8 fit, and one more does not,
         // but a result is masked once.
         assert_eq!(rig.ledger(), "vvevvvv");
-        assert_eq!(rig.records("mask").len(), 1);
     }
 
     #[test]
@@ -439,15 +433,10 @@ mod tests {
     }
 
     #[test]
-    fn run_is_recorded_with_count_and_saving() {
+    fn newest_masked_result_is_the_prune_boundary() {
         let mut rig = rig("keep_results = 1\nmarker = \"x\"", 1_000, reads(&[10, 10, 9]));
         rig.feed(7);
         rig.request();
-        let records: Vec<Json> = rig.records("mask");
-        assert_eq!(
-            records,
-            [json!({"count": 1, "tokensSaved": 9}), json!({"count": 1, "tokensSaved": 9})]
-        );
         assert_eq!(rig.shared.pruned_through.and_then(|id| id.index()), Some(4));
     }
 

@@ -151,8 +151,6 @@ pub(super) struct Program {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     words: Words,
-    /// CPU time that was already reported.
-    reported: Duration,
 }
 
 impl Program {
@@ -160,7 +158,7 @@ impl Program {
     pub fn start(launch: &Launch) -> Result<Self, Fault> {
         let (mut child, output, words) = launch.start(Stdio::piped())?;
         let (input, output) = (child.stdin.take(), BufReader::new(output));
-        Ok(Self { child, input, output, words, reported: Duration::ZERO })
+        Ok(Self { child, input, output, words })
     }
 
     /// Sends a line and waits for the answer. After an error the program cannot
@@ -187,15 +185,6 @@ impl Program {
             Err(_) => Err(Fault::Late(limit.as_secs_f64())),
             Ok(answer) => answer,
         }
-    }
-
-    /// CPU time of its threads since the last call; `None` where the system has
-    /// no clock for that.
-    pub(super) fn computed(&mut self) -> Option<Duration> {
-        let now = cpu_clock(&self.child)?;
-        let since = now.saturating_sub(self.reported);
-        self.reported = now;
-        Some(since)
     }
 
     /// Describes the fault, ends the program, and returns its last output.
@@ -401,20 +390,6 @@ fn describe_exit(status: ExitStatus) -> String {
         return "killed, or it closed its standard output".to_owned();
     }
     status.to_string()
-}
-
-/// CPU time of a running process, all its threads together.
-#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
-fn cpu_clock(child: &Child) -> Option<Duration> {
-    let process = nix::unistd::Pid::from_raw(child.id()?.cast_signed());
-    let clock = nix::time::ClockId::pid_cpu_clock_id(process).ok()?;
-    clock.now().ok().map(Duration::from)
-}
-
-/// The CPU clock of another process is not available without unsafe code.
-#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
-fn cpu_clock(_child: &Child) -> Option<Duration> {
-    None
 }
 
 /// The end of what a program writes.

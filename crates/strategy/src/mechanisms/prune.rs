@@ -10,13 +10,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::notices;
 use crate::context::{Context, EntryId, Op};
-use crate::mechanism::{
-    BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record, Work,
-};
+use crate::mechanism::{BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 use crate::prompt::Prompt;
 use recap_core::model::CallId;
 
@@ -205,28 +202,20 @@ impl Mechanism for Prune {
         let Some(&(_, newest)) = results.last() else {
             return Ok(outcome);
         };
-        let before = context.weight();
         let output = context.tool_tokens_after(floor);
         let mut replaced = (0, 0);
         for (call, id) in &results {
             let (_, known) = context.call_of(*id).expect("a result was found by its call");
-            let (tool, call_id) = (known.tool.clone(), known.id.clone());
-            let marker = self.marker.render(&BTreeMap::from([("tool", tool.clone())]));
-            let summarize = self.is_summarised(&tool);
-            shared.originals.extend(id.index().filter(|_| summarize));
+            let tool = known.tool.clone();
+            shared.originals.extend(id.index().filter(|_| self.is_summarised(&tool)));
+            let marker = self.marker.render(&BTreeMap::from([("tool", tool)]));
             replaced.0 += context.weight_of(*id).tokens;
             context.apply(Op::EditResult(*call, marker))?;
             replaced.1 += context.weight_of(*id).tokens;
             shared.pruned.extend(id.index().map(|index| (index, host.now)));
-            let body = json!({"toolUseId": call_id, "tool": tool, "pruned": true,
-                "prunedAt": host.now.to_string(), "summarize": summarize});
-            outcome.records.push(Record::new("pruned", body));
         }
         self.newest.changes = context.changes();
         shared.pruned_through = Some(newest);
-        let saved = host.size(before).saturating_sub(host.size(context.weight()));
-        let body = json!({"count": results.len(), "tokensSaved": saved});
-        outcome.records.push(Record::new("prune", body));
         if self.parameters.notify {
             let left = output.saturating_sub(replaced.0) + replaced.1;
             let size = context.weight().tokens;
@@ -239,6 +228,8 @@ impl Mechanism for Prune {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use serde_json::json;
 
     use super::*;
     use crate::testkit::{Rig, Scripted, Talk, words};

@@ -11,7 +11,6 @@
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::archive::{self, Agent, Memories};
 use super::chunked_summary::Digester;
@@ -19,7 +18,7 @@ use super::folding::Cuts;
 use crate::compactor::Digest;
 use crate::context::{Context, EntryId, Op};
 use crate::mechanism::{
-    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
+    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
     StoredFile, Work,
 };
 use crate::state::{PastSession, StrategyState};
@@ -127,32 +126,23 @@ impl Mechanism for Reset {
 
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         let Work { context, shared, host } = work;
-        let mut outcome = Outcome::default();
         let newest = context.seen_count().saturating_sub(1);
         let to = Cuts::of(context).back_to_whole(newest);
         let over: Vec<EntryId> =
             context.stored().filter(|id| id.index().is_none_or(|i| i < to)).collect();
         if over.is_empty() {
-            return Ok(outcome);
+            return Ok(Outcome::default());
         }
         let from = shared.sessions.last().map_or(0, |last| last.to);
         let active = last_activity(context, from..to).unwrap_or(host.now);
         let clock = Memories::at(host.now).of_day(active);
         let known = clock.known(&shared.memories);
         let (found, fallback) = self.extract(context, host, &over, known).await;
-        outcome.fallback = fallback;
-        let added = clock.record(&mut shared.memories, found);
-        if !added.is_empty() {
-            let body = json!({"day": clock.day, "memories": added});
-            outcome.records.push(Record::new("memory", body));
-        }
-        let id = archive::current_session(shared);
-        let body = json!({"id": id, "from": from, "to": to});
-        outcome.records.push(Record::new("session", body));
-        shared.sessions.push(PastSession { id, from, to, summary: None, closed: host.now });
+        clock.record(&mut shared.memories, found);
+        let number = archive::current_session(shared);
+        shared.sessions.push(PastSession { number, from, to, summary: None, closed: host.now });
         context.apply(Op::Evict(over))?;
-        outcome.forgets_usage = true;
-        Ok(outcome)
+        Ok(Outcome { fallback, forgets_usage: true, ..Outcome::default() })
     }
 
     fn stored(&self, context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
@@ -208,13 +198,10 @@ mod tests {
         rig.feed(2);
         assert_eq!(rig.ledger(), "-----v");
         assert!(rig.notes()["daily-memory"].contains("- memory 0"), "{:?}", rig.notes());
-        let closed = |id: &str, from, to| json!({"id": id, "from": from, "to": to});
-        let all = [closed("session-1", 0, 3), closed("session-2", 3, 5)];
-        assert_eq!(rig.records("session"), all);
-        let memories = |text: &str| json!({"day": "2026-01-18", "memories": [text]});
-        assert_eq!(rig.records("memory"), [memories("memory 0"), memories("memory 1")]);
-        let past = rig.shared.sessions.iter().map(|past| (&*past.id, past.from, past.to));
-        assert_eq!(past.collect::<Vec<_>>(), [("session-1", 0, 3), ("session-2", 3, 5)]);
+        let lines = &rig.shared.memories["2026-01-18"];
+        assert!(lines.iter().any(|line| line == "- memory 1"), "{lines:?}");
+        let past = rig.shared.sessions.iter().map(|past| (past.number, past.from, past.to));
+        assert_eq!(past.collect::<Vec<_>>(), [(1, 0, 3), (2, 3, 5)]);
     }
 
     #[test]
@@ -223,7 +210,7 @@ mod tests {
             let mut rig = reset(SHARES, Arc::clone(compactor));
             rig.feed(4);
             let fallback = rig.outcomes.last().unwrap().1.fallback.clone().unwrap();
-            (fallback.to, fallback.reason, rig.records("memory").len())
+            (fallback.to, fallback.reason, rig.shared.memories.len())
         };
         let large = Scripted::failing_at([]);
         let to = "a reset without the memories of 1 of 2".to_owned();

@@ -17,11 +17,11 @@ use super::notices::{Makeup, compacted};
 use crate::compactor::{Asked, CompactorError, MESSAGES, Task};
 use crate::context::{Context, EntryId, InsertAt, Op, OpError};
 use crate::mechanism::{
-    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
+    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
     StoredFile, Work,
 };
 use crate::prompt::Prompt;
-use crate::state::{ChainLink, Rest, StrategyState};
+use crate::state::{ChainLink, PastSession, Rest, StrategyState};
 use recap_core::model::{MessageIndex, Role};
 
 /// Closes sessions and opens new ones.
@@ -175,16 +175,12 @@ async fn compact_fully(
     if !older.is_empty() {
         context.apply(Op::Evict(older))?;
     }
-    let messages = old.len();
     fold(context, old, PARENT, &summary)?;
     shared.boundary = Some(last);
     let (closed, rest) = shared.close_session(split, Some(summary), host.now);
-    let opened = shared.start_session(closed, rest, host.now);
-    let body =
-        json!({"closed": closed, "opened": opened, "messages": messages, "by": "compaction"});
+    shared.start_session(closed, rest, host.now);
     let notice = notify.then(|| compacted(before, Makeup::of(context), host.budget));
-    let records = vec![Record::new("session", body)];
-    Ok(Outcome { records, notices: notice.into_iter().collect(), ..Outcome::default() })
+    Ok(Outcome { notices: notice.into_iter().collect(), ..Outcome::default() })
 }
 
 // The effects of the user's commands `/new`, `/clear` and `/resume`.
@@ -196,27 +192,22 @@ async fn compact_fully(
 /// Closes the session; its messages stay with it.
 fn new_session(work: Work<'_>) -> Result<Outcome, MechanismError> {
     let Work { context, shared, host } = work;
-    let mut outcome = Outcome::default();
-    let Some(cut) = before_newest(context) else { return Ok(outcome) };
-    if let Some(messages) = leave(context, cut)? {
+    let Some(cut) = before_newest(context) else { return Ok(Outcome::default()) };
+    if leave(context, cut)? {
         let (closed, rest) = shared.close_session(cut, None, host.now);
-        let opened = shared.start_session(closed, rest, host.now);
-        let body = json!({"closed": closed, "opened": opened, "messages": messages, "by": "new"});
-        outcome.records.push(Record::new("session", body));
+        shared.start_session(closed, rest, host.now);
     }
-    Ok(outcome)
+    Ok(Outcome::default())
 }
 
-/// Drops the entries before a message, and returns the number of messages;
-/// `None` where there were none.
-fn leave(context: &mut Context, cut: MessageIndex) -> Result<Option<usize>, MechanismError> {
+/// Drops the entries before a message; returns whether messages were among them.
+fn leave(context: &mut Context, cut: MessageIndex) -> Result<bool, MechanismError> {
     let old = recorded_before(context, cut);
-    let messages = old.len();
-    if messages == 0 {
-        return Ok(None);
+    if old.is_empty() {
+        return Ok(false);
     }
     context.apply(Op::Evict([old, summaries(context)].concat()))?;
-    Ok(Some(messages))
+    Ok(true)
 }
 
 /// Writes the summaries of closed sessions that have none, the oldest first.
@@ -225,10 +216,11 @@ async fn summarise(writer: &Writer, work: Work<'_>) -> Result<Outcome, Mechanism
     let Work { context, shared, host } = work;
     let parent = shared.chain.open.and_then(|open| shared.chain.known.get(&open.number)?.parent);
     for at in 0..shared.sessions.len() {
-        let session = &shared.sessions[at];
-        let Some(number) = session.id.parse().ok().filter(|_| session.summary.is_none()) else {
+        let PastSession { number, summary, .. } = &shared.sessions[at];
+        let number = *number;
+        if summary.is_some() {
             continue;
-        };
+        }
         let messages = shared.session_messages(number, context.seen_count());
         match writer.write(context, shared, host, &entries(messages)).await {
             Ok(summary) => {
@@ -260,35 +252,24 @@ fn inject(
 /// new session that continues from its summary.
 fn resume(within: f64, work: Work<'_>) -> Result<Outcome, MechanismError> {
     let Work { context, shared, host } = work;
-    let mut outcome = Outcome::default();
-    let Some(cut) = before_newest(context) else { return Ok(outcome) };
-    let Some(target) = target(context, shared) else { return Ok(outcome) };
+    let Some(cut) = before_newest(context) else { return Ok(Outcome::default()) };
+    let Some(target) = target(context, shared) else { return Ok(Outcome::default()) };
     let messages = shared.session_messages(target, context.seen_count());
     let tokens = messages.iter().map(|&m| context.weight_of(EntryId::message(m)).tokens).sum();
-    let in_full = fits(tokens, host.budget, within);
-    let left = leave(context, cut)?;
-    let closed = match left {
-        Some(_) => shared.close_session(cut, None, host.now).0,
+    if leave(context, cut)? {
+        shared.close_session(cut, None, host.now);
+    } else {
         // The abandoned session is empty; its message belongs to another one now.
-        None => {
-            context.apply(Op::Evict(summaries(context)))?;
-            None
-        }
-    };
-    let opened = if in_full {
+        context.apply(Op::Evict(summaries(context)))?;
+    }
+    if fits(tokens, host.budget, within) {
         reopen(context, shared, target, messages)?;
         shared.reopen_session(target, cut);
-        target
     } else {
         inject(context, shared, target)?;
-        shared.start_session(Some(target), Rest::from(cut), host.now)
-    };
-    let body = json!({
-        "closed": closed, "opened": opened, "target": target, "tokens": tokens,
-        "inFull": in_full, "by": "resume",
-    });
-    outcome.records.push(Record::new("session", body));
-    Ok(outcome)
+        shared.start_session(Some(target), Rest::from(cut), host.now);
+    }
+    Ok(Outcome::default())
 }
 
 /// Whether a session is reopened in full (`LIS_RESUME_TOKEN_BUDGET`: at most).
@@ -320,7 +301,7 @@ fn target(context: &Context, shared: &StrategyState) -> Option<u32> {
     let newest = context.original(EntryId::message(context.seen_count().checked_sub(1)?))?;
     let number = match newest.first_text().split_whitespace().nth(1) {
         Some(word) => word.parse().ok()?,
-        None => shared.sessions.last()?.id.parse().ok()?,
+        None => shared.sessions.last()?.number,
     };
     shared.past_session(number).map(|_| number)
 }
@@ -476,7 +457,7 @@ mod tests {
         for (keep, ledger) in kept {
             let rig = compacting(keep, tens(), Scripted::failing_at([]));
             assert_eq!(rig.ledger(), ledger, "{keep}");
-            assert_eq!(rig.records("session").is_empty(), keep == 35, "{keep}");
+            assert_eq!(rig.shared.sessions.is_empty(), keep == 35, "{keep}");
         }
     }
 
@@ -484,7 +465,7 @@ mod tests {
     fn first_message_closes_no_session() {
         let mut first = commands("0.5", Talk::new("S").user("/new"), Scripted::failing_at([]));
         first.feed(1);
-        assert_eq!(first.records("session"), [Json::Null; 0], "there is nothing to close");
+        assert!(first.shared.sessions.is_empty(), "there is nothing to close");
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl Mechanism for Parameters {
         let Work { context, .. } = work;
         let before = context.seen_count().saturating_sub(self.last);
         let also = if self.keep_pairs { orphans(context, before) } else { Vec::new() };
-        context.apply(Op::Hide { before, except: Vec::new(), also })?;
+        context.apply(Op::Hide { before, also })?;
         Ok(Outcome::default())
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use toml::Value;
 
 use crate::context::{Context, EntryId, Op};
-use crate::mechanism::{BuildError, Mechanism, MechanismError, MechanismSpec, Outcome, Work};
+use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 use recap_core::model::{CallId, MessageIndex};
 
 /// The mechanism that removes superseded snapshots.
@@ -22,47 +22,46 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     name: "snapshot-dedup",
     summary: "Keeps only the newest result of each state-snapshot tool",
     is_view: true,
-    build: |build| {
-        let parameters = build.read::<Parameters>()?;
-        let tools = Tools::read(&parameters.tools)?;
-        Ok(Box::new(SnapshotDedup { parameters, tools, seen: Seen::default() }))
-    },
+    build: |build| Ok(Box::new(build.read::<SnapshotDedup>()?)),
     ..MechanismSpec::PLAIN
 };
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
-    tools: Value,
+struct SnapshotDedup {
+    tools: Tools,
     #[serde(default)]
     key_args: Vec<String>,
     #[serde(default = "three")]
     repeats: u32,
     #[serde(default = "super::yes")]
     keep_pairs: bool,
+    #[serde(skip)]
+    seen: Seen,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "Value")]
 enum Tools {
     Auto,
     Named(Vec<String>),
 }
 
-impl Tools {
-    fn read(value: &Value) -> Result<Self, BuildError> {
+impl TryFrom<Value> for Tools {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
         match value {
             Value::String(word) if word == "auto" => Ok(Tools::Auto),
+            Value::Array(names) if names.is_empty() => {
+                Err("`tools` is empty; name a tool or write \"auto\"".to_owned())
+            }
             Value::Array(names) => {
-                let names = names.iter().map(|n| n.as_str().map(str::to_owned));
+                let names = names.iter().map(|name| name.as_str().map(str::to_owned));
                 let names: Option<Vec<String>> = names.collect();
-                if names.as_ref().is_some_and(Vec::is_empty) {
-                    return Err("`tools` is empty; name a tool or write \"auto\"".into());
-                }
-                names.map(Tools::Named).ok_or_else(|| "`tools` must list names".into())
+                names.map(Tools::Named).ok_or_else(|| "`tools` must list names".to_owned())
             }
-            other => {
-                Err(format!("`tools = {other}` is not known; write \"auto\" or a list").into())
-            }
+            other => Err(format!("`{other}` is not known; write \"auto\" or a list")),
         }
     }
 }
@@ -85,18 +84,11 @@ struct Snapshots {
     results: Vec<(CallId, MessageIndex)>,
 }
 
-#[derive(Clone)]
-struct SnapshotDedup {
-    parameters: Parameters,
-    tools: Tools,
-    seen: Seen,
-}
-
 impl SnapshotDedup {
     /// The key by which two calls are snapshots of the same thing; `None` for a
     /// tool that is not a snapshot tool.
     fn identity(&self, tool: &str, arguments: &Json) -> Option<String> {
-        let keys = &self.parameters.key_args;
+        let keys = &self.key_args;
         let named: Vec<String> =
             keys.iter().filter_map(|key| Some(format!("{key}={}", arguments.get(key)?))).collect();
         match &self.tools {
@@ -133,7 +125,7 @@ impl SnapshotDedup {
     fn needed(&self) -> u32 {
         match self.tools {
             Tools::Named(_) => 1,
-            Tools::Auto => self.parameters.repeats,
+            Tools::Auto => self.repeats,
         }
     }
 
@@ -196,7 +188,7 @@ impl Mechanism for SnapshotDedup {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         let Work { context, .. } = work;
         let seen_again = self.read_on(context);
-        if self.parameters.keep_pairs {
+        if self.keep_pairs {
             // A superseded snapshot is never sent again, so removing call and
             // result permanently is the same as hiding them at every request.
             for (call, result) in self.take_superseded(context, &seen_again) {
@@ -206,7 +198,7 @@ impl Mechanism for SnapshotDedup {
             }
         } else {
             let also = self.superseded(context);
-            context.apply(Op::Hide { before: 0, except: Vec::new(), also })?;
+            context.apply(Op::Hide { before: 0, also })?;
         }
         Ok(Outcome::default())
     }

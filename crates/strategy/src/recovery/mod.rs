@@ -91,11 +91,11 @@ pub struct ArchivedSession {
 impl ArchivedSession {
     /// A closed session, whose summary has so many tokens.
     pub fn of(closed: &ClosedSession, tokens: u64) -> ArchivedSession {
-        let ClosedSession { id, summary, spans } = closed;
+        let ClosedSession { number, summary, spans } = closed;
         let summary = Archived {
             message: spans.first().map_or(0, |span| span.0),
             role: Role::User,
-            source: Some(format!("summary of session {id}").into()),
+            source: Some(format!("summary of session {number}").into()),
             content: summary.as_str().into(),
             reasoning: None,
             broadcast: false,
@@ -180,11 +180,6 @@ impl<'a> Channel<'a> {
     pub fn with_sessions(mut self, sessions: &'a [ArchivedSession]) -> Self {
         self.past.sessions = sessions;
         self
-    }
-
-    /// The tools of the channel.
-    pub fn tools(&self) -> &'static [Tool] {
-        self.spec.tools
     }
 
     /// The results of a tool.

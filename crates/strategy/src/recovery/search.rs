@@ -180,7 +180,7 @@ mod tests {
     fn the_seeds_names_search_the_same() {
         let past = [Archived { broadcast: true, ..archived(0, "ore", Some("gas")) }];
         let channel = Channel::new(&ZOEA, &past);
-        let names: Vec<&str> = channel.tools().iter().map(|tool| tool.name).collect();
+        let names: Vec<&str> = channel.spec.tools.iter().map(|tool| tool.name).collect();
         let own = ["zoea_search_messages", "zoea_search_reasoning", "zoea_search_broadcasts"];
         assert_eq!(names, own);
         let queries = own.into_iter().zip(["ore", "gas", "ore"]);

@@ -385,8 +385,8 @@ mod tests {
         assert_eq!(with("output_limit = { gpt = 4 }").unwrap().output_limit, 8_192);
         for wrong in ["\"many\"", "0.5", "{ default = \"many\" }", "[8]"] {
             let refused = with(&format!("output_limit = {wrong}")).unwrap_err();
-            assert!(refused.contains("output_limit: `"), "{refused}");
-            assert!(refused.contains("is no number of tokens; write 8_192"), "{refused}");
+            assert!(refused.contains("output_limit"), "{refused}");
+            assert!(refused.contains("write a number of tokens, such as 8_192"), "{refused}");
         }
     }
 

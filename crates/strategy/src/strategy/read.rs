@@ -237,24 +237,27 @@ fn hash(canonical: &str, prompts: &Prompts, programs: &Programs) -> String {
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
-/// The output limits by the beginnings of the models' names; a number is that of all others.
+/// The output limit of every model, or by the beginnings of the models' names.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "write a number of tokens, such as 8_192, or { default = 8_192, \"gpt-4o\" = 4_096 }"
+)]
+enum OutputLimit {
+    Every(u64),
+    ByModel(BTreeMap<String, u64>),
+}
+
+/// The output limits by the beginnings of the models' names.
 pub(super) fn output_limits<'de, D: Deserializer<'de>>(
     limits: D,
 ) -> Result<BTreeMap<String, u64>, D::Error> {
-    let number = |value: Value| {
-        value.as_integer().and_then(|limit| u64::try_from(limit).ok()).ok_or_else(|| {
-            D::Error::custom(format!(
-                "`{value}` is no number of tokens; write 8_192, or \
-                 {{ {OTHER_MODELS} = 8_192, \"gpt-4o\" = 4_096 }}"
-            ))
-        })
-    };
-    match Value::deserialize(limits)? {
-        Value::Table(models) => {
-            models.into_iter().map(|(model, it)| Ok((model.to_lowercase(), number(it)?))).collect()
+    Ok(match OutputLimit::deserialize(limits)? {
+        OutputLimit::Every(limit) => BTreeMap::from([(OTHER_MODELS.to_owned(), limit)]),
+        OutputLimit::ByModel(models) => {
+            models.into_iter().map(|(model, limit)| (model.to_lowercase(), limit)).collect()
         }
-        other => Ok(BTreeMap::from([(OTHER_MODELS.to_owned(), number(other)?)])),
-    }
+    })
 }
 
 /// A channel by its name.

@@ -134,7 +134,7 @@ fn carrier_counts_while_sent_and_is_read_once() {
     assert_eq!(kept.state(0, &context), ReferenceState::Bare);
     let said = fold(&mut context, &[1], "the zebra, the quagga, drainShardQueue");
     assert_eq!(kept.state(0, &context), ReferenceState::Carried);
-    context.apply(Op::Hide { before: 0, except: Vec::new(), also: vec![said] }).unwrap();
+    context.apply(Op::Hide { before: 0, also: vec![said] }).unwrap();
     assert_eq!(kept.state(0, &context), ReferenceState::Bare);
     context.apply(Op::Evict(vec![list])).unwrap();
     assert_eq!(kept.state(0, &context), ReferenceState::Lost);

@@ -39,7 +39,7 @@ pub(super) async fn ask(
     let (mut calls, mut tokens) = (0, 0);
     loop {
         let left = SEARCHES - calls;
-        let read = |reply: ReplyText<'_>| read(reply, finder.channel.tools(), left);
+        let read = |reply: ReplyText<'_>| read(reply, finder.channel.spec.tools, left);
         let step = match client.ask(question.clone(), read, |_, _| ()).await {
             Ok(step) => step,
             Err(why) => return Searched { answer: Err(why.to_string()), calls, tokens },
@@ -63,7 +63,7 @@ pub(super) async fn ask(
 
 /// The request for a question, with the searches that the model may call.
 fn offered(system: &str, text: &str, finder: &Finder<'_>) -> Request {
-    let tools = finder.channel.tools();
+    let tools = finder.channel.spec.tools;
     let list: String =
         tools.iter().map(|tool| format!("- `{}`: {}\n", tool.name, tool.description)).collect();
     let prompt = PROMPT.trim_end().replace("{{tools}}", &list);

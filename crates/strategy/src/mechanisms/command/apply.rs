@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::protocol::{Change, Operation, Piece, Written, excerpt};
-use crate::context::{Context, EntryId, InsertAt, Op, OpError};
+use super::protocol::{Piece, excerpt};
+use crate::context::{Context, EntryId, InsertAt, Op};
 use recap_core::model::Role;
 
 /// The rule for the positions of the new messages in an answer.
 const WHERE: &str =
     "a new message goes where the first message that it covers was, or before all messages";
+
+/// Why every entry that a program was told of is there.
+const VISIBLE: &str = "what is visible is an entry";
 
 /// The name of an entry for programs: `m12` is recorded message 12, `s3` the
 /// fourth text that a strategy wrote.
@@ -16,22 +19,6 @@ pub(super) fn name(id: EntryId) -> String {
     match (id.index(), id.ordinal()) {
         (Some(index), _) => format!("m{index}"),
         (None, ordinal) => format!("s{}", ordinal.expect("an entry is recorded or synthetic")),
-    }
-}
-
-/// Applies the change; the error names the part of the answer that is wrong.
-pub(super) fn apply(context: &mut Context, base: &[EntryId], change: Change) -> Result<(), String> {
-    let positions = base.iter().enumerate().map(|(at, &id)| (name(id), at)).collect();
-    let known = KnownEntries { base, positions };
-    match change {
-        Change::Context(pieces) => replace(context, &known, pieces),
-        Change::Operations(operations) => {
-            for (at, operation) in operations.into_iter().enumerate() {
-                operate(context, &known, operation)
-                    .map_err(|problem| format!("operations[{at}]: {problem}"))?;
-            }
-            Ok(())
-        }
     }
 }
 
@@ -46,74 +33,14 @@ impl KnownEntries<'_> {
         let unknown = || format!("id `{}` is not in the context", excerpt(id));
         self.positions.get(id).copied().ok_or_else(unknown)
     }
-
-    fn entry(&self, id: &str) -> Result<EntryId, String> {
-        self.position(id).map(|at| self.base[at])
-    }
-
-    fn entries(&self, ids: &[String]) -> Result<Vec<EntryId>, String> {
-        let mut entries = ids.iter().map(|id| self.entry(id)).collect::<Result<Vec<_>, _>>()?;
-        let listed = entries.len();
-        entries.sort_unstable();
-        entries.dedup();
-        if entries.len() < listed {
-            return Err("an id is listed twice".to_owned());
-        }
-        Ok(entries)
-    }
-}
-
-fn operate(
-    context: &mut Context,
-    known: &KnownEntries<'_>,
-    operation: Operation,
-) -> Result<(), String> {
-    let op = match operation {
-        Operation::Evict(ids) => Op::Evict(known.entries(&ids)?),
-        Operation::Fold { ids, into, at } => {
-            if let Some(wrong) = into.iter().find(|text| text.role == Role::Tool) {
-                return Err(no_tool(wrong.role));
-            }
-            if let InsertAt::Behind(_) = at {
-                return Err("a fold goes to `head`, `in-place` or a `note`".to_owned());
-            }
-            let into = into.into_iter().map(|Written { role, text }| (role, text)).collect();
-            Op::Fold { range: known.entries(&ids)?, into, at }
-        }
-        Operation::Edit { id, text } => return edit(context, known.entry(&id)?, text).map(drop),
-        Operation::RemoveCall { id, call } => {
-            let message = known.entry(&id)?;
-            let calls = context.recording().calls[..].iter();
-            let found = (0u32..)
-                .zip(calls)
-                .find(|(_, made)| Some(made.message) == message.index() && made.id == call);
-            let (at, _) =
-                found.ok_or_else(|| format!("`{id}` makes no call `{}`", excerpt(&call)))?;
-            Op::RemoveCall(recap_core::model::CallId(at))
-        }
-        Operation::Note { key, text } => Op::Note { key, text },
-    };
-    context.apply(op).map(drop).map_err(refused)
-}
-
-fn refused(error: OpError) -> String {
-    match error {
-        OpError::UnknownEntry(id) => format!("`{}` is not in the context any more", name(id)),
-        other => other.to_string(),
-    }
-}
-
-fn no_tool(role: Role) -> String {
-    format!("a new message cannot have the role `{}`: it answers no call", role.as_str())
 }
 
 /// Changes the text of an entry; returns the entry that carries it from now on.
 fn edit(context: &mut Context, id: EntryId, text: String) -> Result<EntryId, String> {
     let name = name(id);
-    let entry = context.entry(id).filter(|_| context.contains(id));
-    let role = entry.ok_or_else(|| format!("`{name}` is not in the context any more"))?.role;
+    let role = context.entry(id).expect(VISIBLE).role;
     if let Some((call, _)) = context.call_of(id) {
-        context.apply(Op::EditResult(call, text.clone())).map_err(refused)?;
+        context.apply(Op::EditResult(call, text.clone())).map_err(|error| error.to_string())?;
         if context.entry(id).is_none_or(|entry| entry.text != text) {
             return Err(format!("`{name}` holds more than a result and cannot be rewritten"));
         }
@@ -129,7 +56,7 @@ fn edit(context: &mut Context, id: EntryId, text: String) -> Result<EntryId, Str
         return Err(format!("`{name}` answers no known call and cannot be rewritten"));
     }
     let fold = Op::Fold { range: vec![id], into: vec![(role, text)], at: InsertAt::InPlace };
-    let made = context.apply(fold).map_err(refused)?;
+    let made = context.apply(fold).map_err(|error| error.to_string())?;
     Ok(made[0])
 }
 
@@ -158,18 +85,21 @@ impl NewEntries {
     }
 }
 
-/// Makes the context what the pieces describe.
-fn replace(
+/// Makes the context what the pieces describe; the error names the part of the answer that is
+/// wrong.
+pub(super) fn apply(
     context: &mut Context,
-    known: &KnownEntries<'_>,
+    base: &[EntryId],
     pieces: Vec<Piece>,
 ) -> Result<(), String> {
+    let positions = base.iter().enumerate().map(|(at, &id)| (name(id), at)).collect();
+    let known = KnownEntries { base, positions };
     let mut parts = Vec::new();
     for (at, piece) in pieces.into_iter().enumerate() {
-        understand(context, known, &mut parts, at, piece)
+        understand(context, &known, &mut parts, at, piece)
             .map_err(|problem| format!("messages[{at}]: {problem}"))?;
     }
-    let missing = settle(known, &mut parts)?;
+    let missing = settle(&known, &mut parts)?;
     let mut expected = Vec::new();
     let mut kept = parts.iter().filter_map(NewEntries::position).collect::<Vec<_>>().into_iter();
     let mut before: Option<usize> = None;
@@ -195,12 +125,12 @@ fn replace(
                 let range = covers.iter().map(|&position| known.base[position]).collect();
                 let at = if in_place { InsertAt::InPlace } else { InsertAt::Head };
                 let fold = Op::Fold { range, into: group.into, at };
-                expected.extend(context.apply(fold).map_err(refused)?);
+                expected.extend(context.apply(fold).map_err(|error| error.to_string())?);
             }
         }
     }
     if !missing.is_empty() {
-        context.apply(Op::Evict(missing)).map_err(refused)?;
+        context.apply(Op::Evict(missing)).map_err(|error| error.to_string())?;
     }
     if context.visible().eq(expected) {
         Ok(())
@@ -222,7 +152,7 @@ fn understand(
             return Err("a message without `id` is new and needs `role` and `text`".to_owned());
         };
         if role == Role::Tool {
-            return Err(no_tool(role));
+            return Err("a new message cannot have the role `tool`: it answers no call".to_owned());
         }
         let covers = covers
             .map(|ids| ids.iter().map(|id| known.position(id)).collect::<Result<Vec<_>, _>>());
@@ -246,7 +176,7 @@ fn understand(
         }
         _ => {}
     }
-    let entry = context.entry(known.base[position]).expect("what is visible is an entry");
+    let entry = context.entry(known.base[position]).expect(VISIBLE);
     if role.is_some_and(|role| role != entry.role) {
         return Err(format!("`{id}` keeps its role `{}`", entry.role.as_str()));
     }
@@ -289,7 +219,7 @@ fn settle(known: &KnownEntries<'_>, parts: &mut [NewEntries]) -> Result<Vec<Entr
         if group.covers.as_ref().is_some_and(Vec::is_empty) {
             return Err(format!(
                 "messages[{at}]: a new message must cover something; nothing is missing. A text \
-                 that is always there is a note"
+                 that is always there is a stage of its own (`guidance`)"
             ));
         }
     }

@@ -27,8 +27,11 @@ use crate::context::{Context, EntryId};
 use crate::mechanism::{
     Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Work,
 };
-use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, ShownCall, WireEntry, excerpt};
+use protocol::{
+    Answer, CLOSE, NOTICE, NewContext, PROTOCOL, Request, ShownCall, WireEntry, excerpt,
+};
 use recap_core::model::Call;
+use recap_core::text::beginning;
 
 /// The mechanism that asks a program.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -202,11 +205,7 @@ impl Asker {
         };
         self.seen.clear();
         match self.ask(program, &open, self.timeouts.start).await {
-            Ok((mut program, Answer::Ready)) => {
-                // The start of an interpreter does not count as time of the strategy.
-                program.computed();
-                Ok(program)
-            }
+            Ok((program, Answer::Ready)) => Ok(program),
             Ok(_) => Err(self.error("at its start", "it must answer `open` with `ready`")),
             Err(problem) => Err(self.error("at its start", &problem)),
         }
@@ -230,8 +229,8 @@ impl Asker {
     }
 
     /// The effects of an answer besides changing the context.
-    fn extras(&mut self, extras: Extras, spent: Option<Duration>) -> Outcome {
-        if let Some(state) = extras.state {
+    fn outcome(&mut self, new: NewContext) -> Outcome {
+        if let Some(state) = new.state {
             self.state = state;
         }
         let call = |call: &protocol::Usage| ModelCall {
@@ -242,9 +241,8 @@ impl Asker {
             reply: None,
         };
         Outcome {
-            notices: extras.notice.into_iter().map(protocol::notice).collect(),
-            calls: extras.usage.iter().map(call).collect(),
-            cpu: spent.unwrap_or_default(),
+            notices: new.notice.iter().map(|text| beginning(text, NOTICE).into_owned()).collect(),
+            calls: new.usage.iter().map(call).collect(),
             ..Outcome::default()
         }
     }
@@ -291,10 +289,10 @@ pub fn take_answer(recording: crate::Recording, line: &str) -> Result<(), String
         context.append();
     }
     let base: Vec<EntryId> = context.visible().collect();
-    let Answer::Changed(change, _) = protocol::read(line)? else {
+    let Answer::Context(new) = protocol::read(line)? else {
         return Err("it must answer `compact`".to_owned());
     };
-    apply::apply(&mut context, &base, change)
+    apply::apply(&mut context, &base, new.messages)
 }
 
 #[async_trait]
@@ -317,15 +315,14 @@ impl Mechanism for Asker {
             messages: self.changed_entries(context, &base),
         };
         let asked = self.ask(program, &request, self.timeouts.call).await;
-        let (mut program, answer) = asked.map_err(|problem| self.error(&during, &problem))?;
-        let spent = program.computed();
+        let (program, answer) = asked.map_err(|problem| self.error(&during, &problem))?;
         self.program = Some(program);
-        let Answer::Changed(change, extras) = answer else {
-            let problem = "it must answer `compact` with `context` or `operations`";
-            return Err(self.error(&during, problem));
+        let Answer::Context(mut new) = answer else {
+            return Err(self.error(&during, "it must answer `compact` with `context`"));
         };
-        apply::apply(context, &base, change).map_err(|problem| self.error(&during, &problem))?;
-        Ok(self.extras(extras, spent))
+        let messages = std::mem::take(&mut new.messages);
+        apply::apply(context, &base, messages).map_err(|problem| self.error(&during, &problem))?;
+        Ok(self.outcome(new))
     }
 
     async fn close(&mut self) {

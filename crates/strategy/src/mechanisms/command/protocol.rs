@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::super::process::{ITS_WORDS, harmless};
-use crate::context::InsertAt;
 use recap_core::model::{MOST_TOKENS, Role};
 use recap_core::text::{beginning, density, read_json};
 
@@ -20,18 +19,7 @@ pub(super) const CLOSE: &str = r#"{"type":"close"}"#;
 const EXCERPT: usize = 300;
 
 /// Longest notice of a program, in characters: it is a line for the user.
-const NOTICE: usize = 1_000;
-
-/// A notice, and that it was cut where it is too long for a line.
-pub(super) fn notice(text: String) -> String {
-    match text.char_indices().nth(NOTICE) {
-        Some((end, _)) => {
-            let more = text[end..].chars().count();
-            format!("{}… (cut: {more} characters more)", &text[..end])
-        }
-        None => text,
-    }
-}
+pub(super) const NOTICE: usize = 1_000;
 
 /// The beginning of a program's output.
 pub(super) fn excerpt(text: &str) -> String {
@@ -105,15 +93,7 @@ fn is_zero(count: &u32) -> bool {
 /// A message of the program.
 pub(super) enum Answer {
     Ready,
-    Changed(Change, Extras),
-}
-
-/// The change that a program asks for.
-pub(super) enum Change {
-    /// The new context as a whole.
-    Context(Vec<Piece>),
-    /// Single changes, in order.
-    Operations(Vec<Operation>),
+    Context(NewContext),
 }
 
 /// An entry of the new context: an existing one by its id, or a new one.
@@ -135,49 +115,11 @@ pub(super) struct Piece {
     _images: Option<IgnoredAny>,
 }
 
-/// A single change of the context.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Operation {
-    Evict(Vec<String>),
-    Fold {
-        ids: Vec<String>,
-        into: Vec<Written>,
-        #[serde(default = "in_place")]
-        at: InsertAt,
-    },
-    Edit {
-        id: String,
-        text: String,
-    },
-    RemoveCall {
-        id: String,
-        call: String,
-    },
-    Note {
-        key: String,
-        text: Option<String>,
-    },
-}
-
-fn in_place() -> InsertAt {
-    InsertAt::InPlace
-}
-
-/// A text that stands for other entries.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Written {
-    pub role: Role,
-    pub text: String,
-}
-
-/// The fields of an answer to a compaction: one of the first two, by its type.
+/// The new context as a whole, and what else an answer to a compaction says.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Extras {
-    messages: Option<Vec<Piece>>,
-    operations: Option<Vec<Operation>>,
+pub(super) struct NewContext {
+    pub messages: Vec<Piece>,
     /// One for each call of a model that the program made.
     #[serde(default)]
     pub usage: Vec<Usage>,
@@ -209,7 +151,7 @@ pub(super) fn read(line: &str) -> Result<Answer, String> {
     let within = |problem: String| format!("its answer `{kind}`: {problem}");
     match kind.as_str() {
         "ready" => parse::<Nothing>(&answer).map(|Nothing {}| Answer::Ready).map_err(within),
-        "context" | "operations" => changed(&kind, &answer).map_err(within),
+        "context" => new_context(&answer).map(Answer::Context).map_err(within),
         "error" => {
             let Some(message) = fields.get("message") else {
                 return Err(within("`message` is missing".to_owned()));
@@ -218,7 +160,7 @@ pub(super) fn read(line: &str) -> Result<Answer, String> {
             Err(format!("it reports an error{ITS_WORDS}{}", excerpt(&reported)))
         }
         _ => Err(format!(
-            "its answer has the type `{}`; known are ready, context, operations, error",
+            "its answer has the type `{}`; known are ready, context, error",
             excerpt(&kind)
         )),
     }
@@ -229,16 +171,9 @@ pub(super) fn read(line: &str) -> Result<Answer, String> {
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-fn changed(kind: &str, answer: &Json) -> Result<Answer, String> {
-    let mut extras: Extras = parse(answer)?;
-    let change = match (kind, extras.messages.take(), extras.operations.take()) {
-        ("context", Some(pieces), None) => Change::Context(pieces),
-        ("context", None, _) => return Err("`messages` is missing".to_owned()),
-        ("operations", None, Some(operations)) => Change::Operations(operations),
-        ("operations", _, None) => return Err("`operations` is missing".to_owned()),
-        _ => return Err("it has either `messages` or `operations`".to_owned()),
-    };
-    for Usage { input, output, latency_ms } in &extras.usage {
+fn new_context(answer: &Json) -> Result<NewContext, String> {
+    let new: NewContext = parse(answer)?;
+    for Usage { input, output, latency_ms } in &new.usage {
         let tokens = *input.max(output);
         if latency_ms.is_some_and(|ms| ms < 0.0) {
             return Err("usage: a latency below 0".to_owned());
@@ -249,7 +184,7 @@ fn changed(kind: &str, answer: &Json) -> Result<Answer, String> {
             ));
         }
     }
-    Ok(Answer::Changed(change, extras))
+    Ok(new)
 }
 
 fn parse<T: DeserializeOwned>(value: &Json) -> Result<T, String> {
@@ -283,13 +218,6 @@ mod tests {
         assert_eq!(excerpt(&format!("{whole}é")), format!("{whole}…"));
     }
 
-    #[test]
-    fn notice_is_cut_after_1000_characters() {
-        let whole = "é".repeat(1_000);
-        assert_eq!(notice(whole.clone()), whole);
-        assert_eq!(notice(format!("{whole}ab")), format!("{whole}… (cut: 2 characters more)"));
-    }
-
     fn problem(line: &str) -> String {
         read(line).err().expect("it is no answer")
     }
@@ -310,22 +238,6 @@ mod tests {
         let wrong = format!(r#"{{"type":"context","messages":[{{"role":"user","{name}":1}}]}}"#);
         let length = problem(&wrong).chars().count();
         assert!((100..1_000).contains(&length), "{length}");
-    }
-
-    #[test]
-    fn operation_folds_in_place_unless_told_otherwise() {
-        let place = |at: &str| {
-            let fold = format!(r#"{{"ids":["m1"],"into":[]{at}}}"#);
-            let line = format!(r#"{{"type":"operations","operations":[{{"fold":{fold}}}]}}"#);
-            let Ok(Answer::Changed(Change::Operations(operations), _)) = read(&line) else {
-                panic!("{line}")
-            };
-            let Some(Operation::Fold { at, .. }) = operations.into_iter().next() else { panic!() };
-            at
-        };
-        assert_eq!(place(""), InsertAt::InPlace);
-        assert_eq!(place(r#","at":"head""#), InsertAt::Head);
-        assert_eq!(place(r#","at":{"note":"facts"}"#), InsertAt::Note("facts".to_owned()));
     }
 
     #[test]

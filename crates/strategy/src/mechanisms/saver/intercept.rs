@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::arrived::{Arrival, Arrived, compare};
 use super::upstream::Upstream;
 use super::wire::{Api, Outgoing, Owner, parts};
-use super::{FilterParameters, ProxyParameters, RecoveryTool};
+use super::{Filter, Proxy, RecoveryTool};
 use crate::mechanisms::process::{ITS_WORDS, Launch, Service, harmless, run};
 
 /// How one request differs from the one before in what arrives of the recording.
@@ -66,22 +66,6 @@ impl Intercepted {
         self.recovered.values_mut().for_each(|text| *text = originals.restore(text));
         self
     }
-}
-
-/// A command for the results of tools.
-pub(super) struct Filter {
-    pub parameters: FilterParameters,
-    pub folder: Option<PathBuf>,
-}
-
-/// A proxy, and how it is run and asked.
-pub(super) struct Proxy {
-    pub parameters: ProxyParameters,
-    pub folder: Option<PathBuf>,
-    /// Where it is from, and how it is installed.
-    pub source: String,
-    /// What its own tool for what it removed is asked for.
-    pub handle: Option<Regex>,
 }
 
 /// Number of answers that may be refused beyond those that are used, before a session is given up.
@@ -161,13 +145,13 @@ impl Filter {
             else {
                 continue;
             };
-            let mut launch = launch(&self.parameters.command, self.folder.as_ref(), &home);
+            let mut launch = launch(&self.command, self.folder.as_ref(), &home);
             launch.environment.extend([
                 ("RECAP_TOOL".to_owned(), call.tool.clone()),
                 ("RECAP_ARGUMENTS".to_owned(), short(&arguments.to_string())),
                 ("RECAP_COMMAND".to_owned(), short(&shell)),
             ]);
-            let limit = Duration::from_secs_f64(self.parameters.timeout);
+            let limit = Duration::from_secs_f64(self.timeout);
             let filtered = match run(&launch, text, limit).await {
                 Ok(filtered) => filtered,
                 Err(problem) => {
@@ -195,7 +179,7 @@ impl Filter {
             }
             // Its own words may quote the conversation, and these figures go into reports.
             let reason = first.split(ITS_WORDS).next().unwrap_or_default();
-            let command = self.parameters.command.join(" ");
+            let command = self.command.join(" ");
             answers.first_refused = Some(format!("`{command}`, {reason}"));
         }
         let tools = cuts(session, counter, &state);
@@ -204,7 +188,7 @@ impl Filter {
     }
 
     fn is_for(&self, tool: &str, shell: &str) -> bool {
-        let FilterParameters { tools, commands, .. } = &self.parameters;
+        let Filter { tools, commands, .. } = self;
         let command = shell.trim_start();
         (tools.is_empty() || tools.iter().any(|name| name == tool))
             && (commands.is_empty() || commands.iter().any(|start| command.starts_with(start)))
@@ -230,16 +214,16 @@ impl Proxy {
     /// The proxy cannot be started, fails, or sends what a provider would refuse; with the end of
     /// its log.
     pub async fn pass(&self, session: &Session, counter: &Counter) -> Result<Intercepted, String> {
-        let _turn = match &self.parameters.url {
+        let _turn = match &self.url {
             Some(_) => Some(RUNNING.lock().await),
             None => None,
         };
         let home = home()?;
         // A proxy that is started here is told of a free port.
-        let port = self.parameters.url.as_ref().map_or(0, |_| self.parameters.upstream_port);
+        let port = self.url.as_ref().map_or(0, |_| self.upstream_port);
         let started = Upstream::start(port).await;
         let upstream = started.map_err(|e| format!("port {port} for the provider: {e}"))?;
-        let (url, mut service) = match &self.parameters.url {
+        let (url, mut service) = match &self.url {
             Some(url) => (url.trim_end_matches('/').to_owned(), None),
             None => self.launched(&upstream, &home)?,
         };
@@ -247,14 +231,14 @@ impl Proxy {
         // the process has one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().no_proxy().build().map_err(|e| e.to_string())?;
-        let api = self.parameters.api.unwrap_or(Api::of(session));
+        let api = self.api.unwrap_or(Api::of(session));
         let link = Link { proxy: self, url, upstream, client, api, home: &home, counter };
         let passed = async {
             link.wait_until_ready(service.as_mut()).await?;
             let (steps, mut facts) = link.pass(session).await?;
             (facts.claimed_tokens, facts.claimed_usd) = link.claimed().await?;
             let mut recovered = BTreeMap::new();
-            if let (Some(handle), Some(tool)) = (&self.handle, &self.parameters.recovery) {
+            if let (Some(handle), Some(tool)) = (&self.handle, &self.recovery) {
                 facts.recovery = Some(link.recover(&steps, handle, tool, &mut recovered).await);
             }
             Ok(Intercepted { steps, facts: Arc::new(facts), recovered })
@@ -282,7 +266,7 @@ impl Proxy {
         let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
         let port = free.map_err(|e| format!("there is no free port: {e}"))?.port();
         let url = format!("http://127.0.0.1:{port}");
-        let started = Service::start(&self.launch(&self.parameters.command, &url, upstream, home));
+        let started = Service::start(&self.launch(&self.command, &url, upstream, home));
         let service = started.map_err(|fault| format!("{fault}; it is {}", self.source))?;
         Ok((url, Some(service)))
     }
@@ -293,8 +277,7 @@ impl Proxy {
         let put = |text: &String| text.replace("{port}", port).replace("{upstream}", &upstream.url);
         let command: Vec<String> = command.iter().map(put).collect();
         let mut launch = launch(&command, self.folder.as_ref(), home);
-        let own =
-            self.parameters.environment.iter().map(|(name, value)| (name.clone(), put(value)));
+        let own = self.environment.iter().map(|(name, value)| (name.clone(), put(value)));
         launch.environment.extend(own);
         launch
     }
@@ -317,25 +300,25 @@ const LONGEST_ANSWER: usize = 64 << 20;
 impl Link<'_> {
     /// Time that it has for one request.
     fn timeout(&self) -> Duration {
-        Duration::from_secs_f64(self.proxy.parameters.timeout)
+        Duration::from_secs_f64(self.proxy.timeout)
     }
 
     /// Waits until the proxy answers.
     async fn wait_until_ready(&self, mut service: Option<&mut Service>) -> Result<(), String> {
-        let url = format!("{}{}", self.url, self.proxy.parameters.health.as_deref().unwrap_or("/"));
+        let url = format!("{}{}", self.url, self.proxy.health.as_deref().unwrap_or("/"));
         let answers = async {
             loop {
                 if let Some(how) = service.as_mut().and_then(|service| service.ended()) {
                     return Err(format!("it ended before it was ready ({how})"));
                 }
-                let any = self.proxy.parameters.health.is_none();
+                let any = self.proxy.health.is_none();
                 match self.client.get(&url).send().await {
                     Ok(answer) if any || answer.status().is_success() => return Ok(()),
                     _ => sleep(Duration::from_millis(20)).await,
                 }
             }
         };
-        let limit = Duration::from_secs_f64(self.proxy.parameters.start_timeout);
+        let limit = Duration::from_secs_f64(self.proxy.start_timeout);
         let ready = timeout(limit, answers).await;
         ready.unwrap_or_else(|_| Err(format!("it was not ready within {} s", limit.as_secs_f64())))
     }
@@ -377,7 +360,7 @@ impl Link<'_> {
         response: MessageIndex,
         marks: &[MessageIndex],
     ) -> Result<(Arrived, f64), String> {
-        let stream = self.proxy.parameters.stream;
+        let stream = self.proxy.stream;
         let outgoing = Outgoing { session, preamble, response, stream, marks };
         let (body, sent) = outgoing.written(self.api);
         let text = body.to_string();
@@ -447,7 +430,7 @@ impl Link<'_> {
 
     /// The tokens and the dollars that the saver says it saved.
     async fn claimed(&self) -> Result<(Option<u64>, Option<f64>), String> {
-        let Some(report) = &self.proxy.parameters.report else { return Ok((None, None)) };
+        let Some(report) = &self.proxy.report else { return Ok((None, None)) };
         let text = self.told(report.path.as_deref(), None, &report.command).await;
         let text = text.map_err(|problem| format!("its report: {problem}"))?;
         let value = density::parsed(text.as_bytes()).map_err(|why| format!("its report {why}"))?;

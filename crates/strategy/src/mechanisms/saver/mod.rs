@@ -26,7 +26,8 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -52,11 +53,11 @@ pub static FILTER: MechanismSpec = MechanismSpec {
     summary: "Passes tool results through a command, as they are when the tool has run",
     is_view: true,
     build: |build| {
-        let parameters: FilterParameters = build.read()?;
-        check_command(&parameters.command)?;
-        check_timeout(parameters.timeout)?;
-        let command = parameters.command.join(" ");
-        let filter = intercept::Filter { parameters, folder: build.strategy.folder.clone() };
+        let mut filter: Filter = build.read()?;
+        check_command(&filter.command)?;
+        check_timeout(filter.timeout)?;
+        filter.folder.clone_from(&build.strategy.folder);
+        let command = filter.command.join(" ");
         Ok(Box::new(Saver::new(build, &command, Source::Filter(filter))))
     },
     ..MechanismSpec::PLAIN
@@ -68,17 +69,17 @@ pub static PROXY: MechanismSpec = MechanismSpec {
     summary: "Sends every request through a token saver's proxy, and takes what arrives behind it",
     is_view: true,
     build: |build| {
-        let proxy = Box::new(proxy(build)?);
-        let ProxyParameters { url, command, .. } = &proxy.parameters;
-        let name = url.clone().unwrap_or_else(|| command.join(" "));
-        Ok(Box::new(Saver::new(build, &name, Source::Proxy(proxy))))
+        let proxy = proxy(build)?;
+        let name = proxy.url.clone().unwrap_or_else(|| proxy.command.join(" "));
+        Ok(Box::new(Saver::new(build, &name, Source::Proxy(Box::new(proxy)))))
     },
     ..MechanismSpec::PLAIN
 };
 
+/// A command for the results of tools.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FilterParameters {
+struct Filter {
     /// The program and its arguments.
     command: Vec<String>,
     /// Names of the tools whose results it gets; empty: all.
@@ -90,11 +91,15 @@ struct FilterParameters {
     /// Seconds that it may take for one result.
     #[serde(default = "half_a_minute")]
     timeout: f64,
+    /// The strategy's folder, in which it runs.
+    #[serde(skip)]
+    folder: Option<PathBuf>,
 }
 
+/// A proxy, and how it is run and asked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ProxyParameters {
+struct Proxy {
     /// The program and its arguments; `{port}` and `{upstream}` stand for what it is told.
     #[serde(default)]
     command: Vec<String>,
@@ -105,7 +110,7 @@ struct ProxyParameters {
     upstream_port: u16,
     /// Variables of its environment, with the same words.
     #[serde(default)]
-    environment: std::collections::BTreeMap<String, String>,
+    environment: BTreeMap<String, String>,
     /// The path that answers once it is ready; absent: any answer.
     health: Option<String>,
     /// The interface of the provider.
@@ -123,6 +128,15 @@ struct ProxyParameters {
     report: Option<Report>,
     /// How its own tool is asked for what it removed.
     recovery: Option<RecoveryTool>,
+    /// The form of the handles that this tool takes.
+    #[serde(skip)]
+    handle: Option<Regex>,
+    /// The strategy's folder, in which it runs.
+    #[serde(skip)]
+    folder: Option<PathBuf>,
+    /// Where it is from, and how it is installed.
+    #[serde(skip)]
+    source: String,
 }
 
 /// Where a saver tells what it saved: a path of its own, or a command.
@@ -163,11 +177,10 @@ fn upstream_port() -> u16 {
     9797
 }
 
-fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {
-    let parameters: ProxyParameters = build.read()?;
-    let ProxyParameters { command, url, report, recovery, .. } = &parameters;
-    match url {
-        Some(url) if !command.is_empty() => {
+fn proxy(build: &Build<'_>) -> Result<Proxy, BuildError> {
+    let mut proxy: Proxy = build.read()?;
+    match &proxy.url {
+        Some(url) if !proxy.command.is_empty() => {
             let problem = "`url` is for a proxy that runs: leave out `command`, or";
             return Err(format!("{problem} `{url}`").into());
         }
@@ -176,17 +189,16 @@ fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {
             return Err(format!("`{url}` {problem}").into());
         }
         Some(_) => {}
-        None => check_command(command)?,
+        None => check_command(&proxy.command)?,
     }
-    if let Some(report) = report {
+    if let Some(report) = &proxy.report {
         match (&report.path, report.command.as_slice()) {
             (Some(_), []) => {}
             (None, [program, ..]) if !program.is_empty() => {}
             _ => return Err("report: name either a `path` of the proxy or a `command`".into()),
         }
     }
-    let mut handle = None;
-    if let Some(tool) = recovery {
+    if let Some(tool) = &proxy.recovery {
         let form = Regex::new(&tool.handle).map_err(|e| format!("recovery.handle: {e}"))?;
         if form.captures_len() < 2 {
             return Err("recovery.handle: the handle is a group in brackets".into());
@@ -194,12 +206,13 @@ fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {
         if tool.path.is_none() {
             check_command(&tool.command)?;
         }
-        handle = Some(form);
+        proxy.handle = Some(form);
     }
-    check_timeout(parameters.start_timeout)?;
-    check_timeout(parameters.timeout)?;
-    let (folder, source) = (build.strategy.folder.clone(), build.strategy.source.clone());
-    Ok(intercept::Proxy { parameters, folder, source, handle })
+    check_timeout(proxy.start_timeout)?;
+    check_timeout(proxy.timeout)?;
+    proxy.folder.clone_from(&build.strategy.folder);
+    proxy.source.clone_from(&build.strategy.source);
+    Ok(proxy)
 }
 
 /// Whether an address is on this machine: recorded text goes nowhere else.
@@ -241,8 +254,8 @@ fn redacted(session: &Session) -> (Session, Originals) {
 
 /// The program that sessions pass through.
 enum Source {
-    Filter(intercept::Filter),
-    Proxy(Box<intercept::Proxy>),
+    Filter(Filter),
+    Proxy(Box<Proxy>),
 }
 
 /// Repeats in one context what a saver did to its session.
@@ -348,7 +361,7 @@ impl Mechanism for Saver {
         };
         if self.whole.is_empty() {
             let whole = (0..).zip(&recording.whole().messages);
-            let places: std::collections::HashMap<&str, MessageIndex> =
+            let places: HashMap<&str, MessageIndex> =
                 whole.map(|(at, message)| (message.id.as_str(), at)).collect();
             let own = recording.session.messages.iter();
             self.whole =
@@ -364,7 +377,7 @@ impl Mechanism for Saver {
             self.applied += 1;
         }
         let also = self.dropped.iter().copied().filter(|&id| context.contains(id)).collect();
-        context.apply(Op::Hide { before: 0, except: Vec::new(), also })?;
+        context.apply(Op::Hide { before: 0, also })?;
         Ok(Outcome { waited_ms, saver: Some(Arc::clone(&done.facts)), ..Outcome::default() })
     }
 

@@ -8,7 +8,8 @@ use serde_json::{Value as Json, json};
 
 use super::arrived::Arrival::{Changed, Dropped};
 use super::arrived::{Arrived, compare};
-use super::wire::{Answer, Api, Kind, Outgoing, Owner, Response, parts};
+use super::upstream::Upstream;
+use super::wire::{Api, Kind, Outgoing, Owner, Response, parts};
 use crate::testkit::Talk;
 use recap_core::model::{Block, Message, Preamble, Role, Session, ToolDefinition, Usage};
 
@@ -426,23 +427,20 @@ fn recorded() -> Message {
     message
 }
 
-fn answer(api: Api, message: &Message, stream: bool) -> Answer {
+fn answer(api: Api, message: &Message, stream: bool) -> String {
     let usage = message.usage.unwrap_or_default();
     api.answer(&Response { message, model: "model", usage }, stream)
 }
 
 /// An answer in one piece.
 fn whole(api: Api, message: &Message) -> Json {
-    let answer = answer(api, message, false);
-    assert_eq!(answer.content_type, "application/json");
-    serde_json::from_str(&answer.body).unwrap()
+    serde_json::from_str(&answer(api, message, false)).unwrap()
 }
 
 /// The data of a stream's events, each with the event's name where it has one.
 fn events(api: Api, message: &Message) -> Vec<Json> {
     let answer = answer(api, message, true);
-    assert_eq!(answer.content_type, "text/event-stream");
-    let mut events: Vec<&str> = answer.body.split("\n\n").collect();
+    let mut events: Vec<&str> = answer.split("\n\n").collect();
     assert_eq!(events.pop(), Some(""), "the last event is complete");
     let data = |event: &str| -> Json {
         let (name, data) = event.split_once("data: ").unwrap();
@@ -461,4 +459,18 @@ fn answers_are_those_of_the_providers_whole_and_streamed() {
         let (calls, stream) = (whole(api, &recorded()), events(api, &recorded()));
         json!({"whole": calls, "stream": stream, "text": whole(api, &done)})
     });
+}
+
+#[tokio::test]
+async fn provider_says_what_its_answer_is() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let upstream = Upstream::start(0).await.unwrap();
+    for (stream, content_type) in [(false, "application/json"), (true, "text/event-stream")] {
+        upstream.expect(&recorded(), "model", 0);
+        let request = client.post(format!("{}/v1/messages", upstream.url));
+        let answer = request.body(json!({"stream": stream}).to_string()).send().await.unwrap();
+        assert_eq!(answer.headers()["content-type"], content_type);
+        assert!(upstream.taken().is_ok());
+    }
 }

@@ -99,6 +99,8 @@ impl Drop for Upstream {
 
 type Answered = Response<Full<Bytes>>;
 
+const JSON: &str = "application/json";
+
 fn respond(status: StatusCode, content_type: &str, body: String) -> Answered {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
@@ -116,7 +118,7 @@ async fn serve(
     let api = Api::at(&path).filter(|_| request.method() == Method::POST);
     let Some(api) = api else {
         let error = json!({"error": {"type": "not_found_error", "message": format!("{path} is not served")}});
-        return Ok(respond(StatusCode::NOT_FOUND, "application/json", error.to_string()));
+        return Ok(respond(StatusCode::NOT_FOUND, JSON, error.to_string()));
     };
     let lock = || shared.lock().expect("nothing panics while it holds this");
     let most = lock().sent + MOST_ADDED;
@@ -134,12 +136,12 @@ async fn serve(
             let stream = body["stream"].as_bool().unwrap_or(false);
             let usage = response.usage.unwrap_or_default();
             let response = Recorded { message: response, model: &exchange.model, usage };
-            let answer = api.answer(&response, stream);
-            respond(StatusCode::OK, answer.content_type, answer.body)
+            let content_type = if stream { "text/event-stream" } else { JSON };
+            respond(StatusCode::OK, content_type, api.answer(&response, stream))
         }
         _ => {
             let error = json!({"error": {"type": "invalid_request_error", "message": "refused"}});
-            respond(StatusCode::BAD_REQUEST, "application/json", error.to_string())
+            respond(StatusCode::BAD_REQUEST, JSON, error.to_string())
         }
     };
     exchange.arrived.push(body.map(|body| (api, body)));

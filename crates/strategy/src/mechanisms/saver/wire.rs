@@ -77,8 +77,8 @@ impl Api {
     }
 
     /// A response, in one piece or as a stream of events.
-    pub fn answer(self, response: &Response<'_>, stream: bool) -> Answer {
-        let body = match (self, stream) {
+    pub fn answer(self, response: &Response<'_>, stream: bool) -> String {
+        match (self, stream) {
             (Api::Anthropic, false) => anthropic::whole(response).to_string(),
             (Api::Anthropic, true) => anthropic::events(response).iter().map(event).collect(),
             (Api::OpenaiChat, false) => openai_chat::whole(response).to_string(),
@@ -87,9 +87,7 @@ impl Api {
             (Api::OpenaiResponses, true) => {
                 openai_responses::events(response).iter().map(event).collect()
             }
-        };
-        let content_type = if stream { "text/event-stream" } else { "application/json" };
-        Answer { content_type, body }
+        }
     }
 }
 
@@ -104,12 +102,6 @@ pub(super) struct Response<'a> {
     pub message: &'a Message,
     pub model: &'a str,
     pub usage: Usage,
-}
-
-/// A response in a provider's format.
-pub(super) struct Answer {
-    pub content_type: &'static str,
-    pub body: String,
 }
 
 /// What a part of a request belongs to.

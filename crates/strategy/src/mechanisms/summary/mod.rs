@@ -17,18 +17,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::folding::{Cuts, Request, headings, live, task_messages};
 use super::mask::{Clip, clipped};
 use crate::compactor::{Asked, CompactorError, MESSAGES, Task, TaskMessage};
 use crate::context::{Context, EntryId, InsertAt, Op, SentText};
 use crate::mechanism::{
-    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
-    Work,
+    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Work,
 };
 use crate::prompt::Prompt;
-use recap_core::model::{MessageIndex, Role};
+use recap_core::model::Role;
 use recap_core::tokens::Weight;
 use sections::merged;
 use tail::Tail;
@@ -79,8 +77,6 @@ struct Plan {
     range: Vec<EntryId>,
     /// A user message that is shortened to its two ends.
     clip: Option<(EntryId, String)>,
-    /// Number of user messages that stay.
-    users: usize,
 }
 
 impl Summary {
@@ -126,7 +122,7 @@ impl Summary {
         let role = |id: &EntryId| context.original(*id).map(|message| message.role);
         let responses = range.iter().filter(|id| role(id) == Some(Role::Assistant)).count();
         let enough = range.iter().any(|id| new(&id)) && responses >= self.parameters.fold_responses;
-        enough.then_some(Plan { range, clip, users: users.len() })
+        enough.then_some(Plan { range, clip })
     }
 
     /// The user's messages that stay, newest first within the bound, and the
@@ -245,7 +241,7 @@ impl Summary {
         plan: Plan,
         (text, into): (String, Vec<(Role, String)>),
     ) -> Result<(), MechanismError> {
-        let Plan { mut range, clip, .. } = plan;
+        let Plan { mut range, clip } = plan;
         if let Some((id, ends)) = clip {
             let single =
                 Op::Fold { range: vec![id], into: vec![(Role::User, ends)], at: InsertAt::InPlace };
@@ -272,11 +268,6 @@ fn ends(text: &str, tokens: u64) -> Option<String> {
     clipped(text, clip, "[…]")
 }
 
-/// The newest recorded message of a range.
-fn last(range: &[EntryId]) -> Option<MessageIndex> {
-    range.iter().filter_map(|id| id.index()).max()
-}
-
 #[async_trait]
 impl Mechanism for Summary {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
@@ -299,13 +290,10 @@ impl Mechanism for Summary {
             let reason = "the summary is larger than what it sums up";
             return Ok(Outcome::fell_back(Fallback::NONE, reason));
         }
-        shared.boundary = last(&plan.range).or(shared.boundary);
-        let folded = plan.range.iter().filter(|id| id.index().is_some()).count();
-        let body = json!({
-            "messages": folded, "userMessagesKept": plan.users, "content": entries.0,
-        });
+        let newest = plan.range.iter().filter_map(|id| id.index()).max();
+        shared.boundary = newest.or(shared.boundary);
         self.place(context, plan, entries)?;
-        Ok(Outcome { records: vec![Record::new("summary", body)], ..Outcome::default() })
+        Ok(Outcome::default())
     }
 }
 

@@ -370,13 +370,6 @@ fn token_numbers_scale_with_window_unlike_counts() {
 }
 
 #[test]
-fn summary_is_recorded_with_what_it_replaces() {
-    let rig = at_once(&fresh("keep_user_messages = 30\nkeep = { messages = 1 }"), turns(6));
-    let record = json!({"messages": 4, "userMessagesKept": 1, "content": "continuation 0"});
-    assert_eq!(rig.records("summary"), [record]);
-}
-
-#[test]
 fn summary_as_large_as_its_source_is_taken() {
     let size = recap_core::tokens::Counter::default().count("M\n\ncontinuation 0") as usize;
     let parameters = fresh("refuse_larger = true\nkeep = { messages = 1 }\nmarker = \"M\"");
