@@ -248,7 +248,7 @@ fn a_reader_that_hangs_up_is_no_panic() {
     let desk = Desk::with_sessions();
     for line in [
         "bench pi.jsonl",
-        "bench pi.jsonl -v --json",
+        "bench pi.jsonl --json",
         "bench pi.jsonl --dry-run",
         "show pi.jsonl --strategy fifo",
         "strategies",
