@@ -14,7 +14,7 @@ fuzz_target!(|input: &[u8]| {
     match load_labels(&file) {
         Ok(labels) => {
             let cases = sample(labels, 4, 1);
-            let judged = block_on(grade(&Offline, &cases, 2));
+            let judged = block_on(grade(&Offline, &cases, 2, &|_| ()));
             assert_eq!(judged.len(), cases.len());
         }
         Err(errors) => {

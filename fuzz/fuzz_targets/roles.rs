@@ -80,7 +80,7 @@ fn answered(llm: Arc<Says>) {
         terms: std::sync::OnceLock::new(),
     };
     for spec in RECOVERIES {
-        let finder = Finder::new(Channel::new(spec, std::slice::from_ref(&message)));
+        let finder = Finder::new(Channel::new(spec, std::slice::from_ref(&message)), None);
         for searched in block_on(answerer.search(&shown, &["Which port?"], &finder)) {
             assert!(searched.calls <= 4);
         }
