@@ -5,10 +5,10 @@
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use recap_llm::Cassette;
-use recap_llm::cassette::Mode;
 use recap_billing::pricing::{ModelPrices, PriceList};
 use recap_fuzz::{home, put, told, told_text};
+use recap_llm::Cassette;
+use recap_llm::cassette::Mode;
 
 /// The prices of a model, by the bundled list.
 fn priced(model: &str) -> Option<ModelPrices> {

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recap_formats::load_labels;
-use recap_replay::run::{grade, sample};
 use recap_exam::roles::judge::Offline;
+use recap_formats::load_labels;
 use recap_fuzz::{block_on, home, put, told};
+use recap_replay::run::{grade, sample};
 
 fuzz_target!(|input: &[u8]| {
     let file = home().join("labels.jsonl");

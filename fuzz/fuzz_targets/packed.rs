@@ -17,7 +17,8 @@ fuzz_target!(|input: &[u8]| {
     let packed = packed.finish().expect("memory takes every byte");
     let options = LoadOptions { max_unpacked: Some(1 << 16), ..LoadOptions::default() };
     let by_zstd = zstd::stream::encode_all(input, 1).expect("memory takes every byte");
-    let is_packed = [&[0x1f, 0x8b][..], &[0x28, 0xb5, 0x2f, 0xfd]].iter().any(|m| input.starts_with(m));
+    let is_packed =
+        [&[0x1f, 0x8b][..], &[0x28, 0xb5, 0x2f, 0xfd]].iter().any(|m| input.starts_with(m));
     for packed in [&packed, &by_zstd] {
         let plain = load_reader("input", input, &options);
         match (plain, load_reader("input", &packed[..], &options)) {

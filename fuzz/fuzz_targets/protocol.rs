@@ -5,10 +5,10 @@
 use std::sync::{Arc, OnceLock};
 
 use libfuzzer_sys::fuzz_target;
-use recap_formats::{LoadOptions, load_reader};
-use recap_strategy::{Recording, take_answer};
 use recap_core::tokens::Counter;
+use recap_formats::{LoadOptions, load_reader};
 use recap_fuzz::{text, told_text};
+use recap_strategy::{Recording, take_answer};
 
 /// Six messages: `m0` to `m5`, with a call `c1` in `m1`.
 const TALK: &str = r#"{"messages": [

@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use recap_fuzz::{text, told_text};
 use recap_llm::Provider;
 use recap_llm::providers::{OpenAiEmbeddings, PROVIDERS};
-use recap_fuzz::{text, told_text};
 
 const STATUS: [u16; 5] = [200, 400, 429, 500, 529];
 

@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use libfuzzer_sys::fuzz_target;
-use recap_llm::{Answered, Call, CallError, Finish, Llm, Model, NoUsage, Reply, Settings};
 use recap_core::model::{Expectation, QuestionKind, Role, Timing};
-use recap_exam::roles::answerer::{self, Answerer, AnswerContext};
+use recap_core::tokens::Counter;
+use recap_exam::roles::answerer::{self, AnswerContext, Answerer};
 use recap_exam::roles::compactor;
 use recap_exam::roles::embedder::Embedder;
 use recap_exam::roles::finder::Finder;
 use recap_exam::roles::judge::{self, Grading, Judge};
-use recap_strategy::{Archived, Asked, Channel, Compactor, RECOVERIES, Task};
-use recap_core::tokens::Counter;
 use recap_fuzz::{block_on, files, text, told_text};
+use recap_llm::{Answered, Call, CallError, Finish, Llm, Model, NoUsage, Reply, Settings};
+use recap_strategy::{Archived, Asked, Channel, Compactor, RECOVERIES, Task};
 
 /// Says one reply after the other, and the last one again and again.
 struct Says {

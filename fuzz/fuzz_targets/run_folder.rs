@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
+use recap_core::model::Report;
+use recap_fuzz::{files, home, put, text, told, told_text};
 use recap_measure::gate::{self, Baseline};
 use recap_measure::measure;
-use recap_core::model::Report;
-use recap_report::{self as report, RenderInput, Texts};
 use recap_replay::run::{Folder, RunRecord};
-use recap_fuzz::{files, home, put, text, told, told_text};
+use recap_report::{self as report, RenderInput, Texts};
 
 struct Stored<'a>(&'a BTreeMap<String, String>);
 

@@ -5,9 +5,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use recap::cli::{Failure, bench_with};
+use recap_fuzz::{text, told, told_text};
 use recap_measure::gate;
 use recap_replay::WindowSpec;
-use recap_fuzz::{text, told, told_text};
 
 fuzz_target!(|input: &[u8]| {
     let Some(input) = text(input) else { return };

@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recap_strategy::{Scaling, Strategy};
 use recap_fuzz::{files, home, put, text, told};
+use recap_strategy::{Scaling, Strategy};
 
 const WINDOWS: [u64; 3] = [1, 25_000, 2_000_000];
 
@@ -24,7 +24,9 @@ fn whole(strategy: &Strategy) {
             if let Err(error) = strategy.build(window, scaling) {
                 told(error);
             }
-            assert!(strategy.output_reserve(window, scaling) <= strategy.output_limit.max(1) * window);
+            assert!(
+                strategy.output_reserve(window, scaling) <= strategy.output_limit.max(1) * window
+            );
             assert!(strategy.usable(window, scaling) <= window);
             assert!(strategy.budget_tokens(window, scaling) <= window);
             for at in 0..strategy.stages.len() {
@@ -33,14 +35,18 @@ fn whole(strategy: &Strategy) {
             }
         }
     }
-    assert_eq!(strategy.without_summary().is_some(), strategy.uses_compactor() && !strategy.control);
+    assert_eq!(
+        strategy.without_summary().is_some(),
+        strategy.uses_compactor() && !strategy.control
+    );
     strategy.commands().for_each(drop);
     strategy.prompts().for_each(drop);
 }
 
 fuzz_target!(|input: &[u8]| {
     let Some(input) = text(input) else { return };
-    let [strategy, overrides, prompt] = files(input.as_bytes()).map(|part| text(part).unwrap_or(""));
+    let [strategy, overrides, prompt] =
+        files(input.as_bytes()).map(|part| text(part).unwrap_or(""));
     let pairs = overrides.lines().filter_map(|line| line.split_once('='));
     let overrides: Vec<_> =
         pairs.take(4).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();

@@ -13,9 +13,9 @@ use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 
 use recap::cli::Failure;
-use recap_formats::{Dataset, LoadOptions, QuestionAudit, load, load_reader, write_native};
 use recap_exam::facts::{CompactableMessage, CutPlace};
 use recap_exam::questions::generate;
+use recap_formats::{Dataset, LoadOptions, QuestionAudit, load, load_reader, write_native};
 
 /// The line between the files of an input that stands for several.
 pub const CUT: &[u8] = b"\n%%%\n";
@@ -114,7 +114,8 @@ pub fn written_and_read_again(dataset: &Dataset) {
 pub fn asked(dataset: &Dataset) {
     for session in &dataset.sessions {
         let end = session.messages.len() as u32;
-        let material = (0..end).map(|message| CompactableMessage { message, cleared: false }).collect();
+        let material =
+            (0..end).map(|message| CompactableMessage { message, cleared: false }).collect();
         let whole = CutPlace {
             request: 0,
             requests: 5,
