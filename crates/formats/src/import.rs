@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Value as Json, json};
 
 use super::error::{DatasetError, Problem};
@@ -17,7 +16,7 @@ use super::native::{self, CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, refused};
 use super::source::from_json;
 use super::{Dataset, LoadOptions};
 use recap_core::model::{Block, Expectation, Message, Question, Session, ToolDefinition};
-use recap_core::text::redact::{Redactor, replaced_users, user_names};
+use recap_core::text::redact::{Redactor, matcher_of, replaced_users, user_names};
 
 /// What is written and how.
 #[derive(Clone, Copy, Debug)]
@@ -288,9 +287,7 @@ impl Pseudonyms {
         if self.users.is_empty() {
             return texts;
         }
-        let names =
-            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(self.users.keys());
-        let Ok(names) = names else { return texts };
+        let names = matcher_of(self.users.keys());
         let with = |name: &str| {
             self.places.set(self.places.get() + 1);
             format!("user-{}", self.users.get(name).copied().unwrap_or_default())

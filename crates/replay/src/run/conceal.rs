@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -73,8 +73,8 @@ impl Conceal {
         };
         Self {
             key: *hasher.finalize().as_bytes(),
-            within: matcher_of(secrets.iter().filter(long)),
-            users: matcher_of(&redact::user_names(all)),
+            within: any_of(secrets.iter().filter(long)),
+            users: any_of(&redact::user_names(all)),
             secrets,
         }
     }
@@ -271,10 +271,10 @@ static PATH: Pattern = pattern!(
     r"|(?:[A-Za-z]:[\\/]|\\\\[\w.-]+\\)[\w.@~+\\/-]+)"
 );
 
-fn matcher_of<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCorasick> {
+/// Finds these words; `None` where there are none.
+fn any_of<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCorasick> {
     let words: Vec<&String> = words.into_iter().collect();
-    let some = (!words.is_empty()).then_some(words)?;
-    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(some).ok()
+    (!words.is_empty()).then(|| redact::matcher_of(words))
 }
 
 /// Removes questions, expected and stale values from facts. The kind of the

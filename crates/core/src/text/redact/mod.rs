@@ -190,13 +190,22 @@ fn everywhere(
     if values.is_empty() {
         return spans;
     }
-    let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&*values);
-    let Ok(search) = search else { return spans };
+    let search = matcher_of(&*values);
     for (text, spans) in texts.iter().zip(&mut spans) {
         let again = search.find_iter(text).map(|hit| Found::secret(hit.range()));
         *spans = find::disjoint(spans.drain(..).chain(again.collect::<Vec<_>>()));
     }
     spans
+}
+
+/// Finds these texts, of several that begin at one place the longest.
+///
+/// # Panics
+///
+/// If they are longer than 2 GiB together: nothing is left unreplaced in silence.
+pub fn matcher_of(texts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> AhoCorasick {
+    let matcher = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts);
+    matcher.expect("names and secrets have less than 2 GiB together")
 }
 
 fn named(kind: &str, number: u64) -> String {
